@@ -40,13 +40,13 @@ import {
  */
 export interface RedeemedAccount {
   tokens: UpstreamTokens;
-  /** Verifies the `id_token`, and finds the account's id and name, if known. */
+  /** Verifies the `id_token`, and finds the account's ID and name, if known. */
   findAccount(): Promise<{ id?: string; label?: string }>;
 }
 
 /**
- * The authorization server to which a person was sent; set only for services
- * that may change it.
+ * The authorization server to which a person was sent, for services that may
+ * change it.
  */
 interface At {
   at?: string;
@@ -57,14 +57,17 @@ interface At {
  * UpstreamError}.
  */
 export interface AccountClient {
-  /** Identifies our client registration. Tokens of another one are not used. */
+  /**
+   * The ID of our client registration. Tokens of another registration are not
+   * used.
+   */
   readonly id: string;
   /** True if {@linkcode revoke} can end tokens at the service. */
   canRevoke(): Promise<boolean>;
   /** Finds the current authorization server of a service that may change it. */
   findIssuer?(): Promise<string>;
   authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
-  /** Checks the `iss` of an authorization response if the issuer is known. */
+  /** Checks the `iss` of an authorization response, if the issuer is known. */
   checkIssuer(issuer: string | undefined, at?: string): Promise<void>;
   redeem(response: UpstreamResponse & At): Promise<RedeemedAccount>;
   refresh(
@@ -83,8 +86,7 @@ export function nameInClaims(
 }
 
 /**
- * Returns refreshed tokens, unless they are too long for a record: then they
- * are revoked.
+ * Returns refreshed tokens. Revokes them if they are too long for a record.
  *
  * @throws {UpstreamError} if they are too long
  */
@@ -105,12 +107,12 @@ export async function checkStorable<T extends UpstreamTokens>(
 }
 
 /**
- * Scopes that are requested in addition to the author's, if the metadata of the
+ * Scopes that are requested besides the author's, if the metadata of the
  * service's issuer lists them.
  */
 export const USUAL_SCOPES = ["openid", "email", "offline_access"];
 
-/** Makes the OAuth client of a service. Nothing is fetched yet. */
+/** Makes the OAuth client of a service, without a request. */
 export function accountClient(
   service: OAuthAccount,
   application: AccountApplication,
@@ -144,7 +146,7 @@ export function accountClient(
     };
 
   /**
-   * Returns the `iss` to check; undefined if the service's issuer is unknown.
+   * Returns the `iss` to check. Undefined if the service's issuer is unknown.
    */
   function checkable(
     server: IssuerMetadata,

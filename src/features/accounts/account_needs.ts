@@ -1,7 +1,7 @@
 /**
- * The `needs` of a tool, a resource or a prompt: services at which it uses its
- * caller's own accounts. Adds the services to list entries, and the argument
- * that chooses one of several accounts.
+ * `needs` of a tool, a resource or a prompt: the services at which it uses its
+ * caller's accounts. Adds the services to list entries, and the argument that
+ * chooses one of several accounts.
  *
  * @module
  */
@@ -23,10 +23,10 @@ import { parseUriTemplate } from "../../core/catalogue/uri_template.ts";
 /** The argument, or URI template variable, that names the account. */
 const ACCOUNT = "account";
 
-/** The member of a list entry's `_meta` that lists the needed services. */
+/** The `_meta` member of a list entry that lists the needed services. */
 const SERVICES = "tool-server/services";
 
-/** The member of a result's `_meta` that names the account that was used. */
+/** The `_meta` member of a result that names the account that was used. */
 const ACTED_AS = "tool-server/account";
 
 /**
@@ -46,8 +46,8 @@ export function isUpstream(
 }
 
 /**
- * Refuses services behind the sign-in provider for durable work, because the
- * work outlasts the sign-in.
+ * Refuses services behind the sign-in provider for durable work, which outlasts
+ * the sign-in.
  *
  * @throws {Error}
  */

@@ -31,7 +31,6 @@ import {
 } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
-/** The maximum number of accounts of one person. */
 export const MAX_ACCOUNTS = 50;
 
 /** The minimum seconds between two recorded uses of an account. */
@@ -46,7 +45,7 @@ export function accountVault(
     sealing: Sealing;
     /** The seconds without use after which an account is deleted. */
     idleSeconds?: number;
-    /** Called after tokens were queued for revocation. */
+    /** Called when tokens were queued for revocation. */
     revokeSoon?(): unknown;
   },
 ) {
@@ -54,12 +53,11 @@ export function accountVault(
   const { open, opened, sealAnew, checkSeals } = accountSeals(sealing);
   const known = recent(store.read);
   const queue = revocationQueue(database);
-  /** Settles when the last refusal was recorded. */
+  /** Settles when the last refusal is recorded. */
   let notes = Promise.resolve();
   /** Records whose use was recorded since they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
 
-  /** Makes the record of a new account. */
   function sealNew(
     { several: _, ...account }: NewAccount & Partial<AccountRecord>,
     text: string,
@@ -82,9 +80,9 @@ export function accountVault(
   }
 
   /**
-   * Stores another key in an account, as a use of it. A recorded refusal is
-   * removed unless `changes` has one. Returns false if the account has changed
-   * since it was read.
+   * Stores another key in an account, and records it as used. Removes a
+   * recorded refusal unless `changes` has one. Returns false if the account has
+   * changed since it was read.
    */
   async function replace(
     found: Found<AccountRecord>,
@@ -102,7 +100,6 @@ export function accountVault(
   return {
     ...store,
     replace,
-    /** The ID of the key that encrypts new records. */
     get keyId(): string {
       return sealing.keyId;
     },
@@ -192,10 +189,10 @@ export function accountVault(
     },
 
     /**
-     * Queues the revocation of tokens that no account has.
+     * Queues the revocation of tokens that are in no account.
      *
      * @param account the account that the tokens were for
-     * @param afterSeconds the delay, in which storing the tokens in an account
+     * @param afterSeconds the delay; storing the tokens in an account meanwhile
      * cancels the revocation
      * @returns the key of the queue entry
      */
@@ -217,10 +214,13 @@ export function accountVault(
     },
 
     keeping: queue.keeping,
-    /** Revokes queued tokens now, unless an account got them. */
+    /** Revokes queued tokens now, unless they were stored in an account. */
     revokeNow: (at: Deno.KvKey) => queue.hasten(at).then(revokeSoon),
 
-    /** Records a refusal, or its end, in the background, one at a time. */
+    /**
+     * Records in the background that the service refused an account, or accepts
+     * it again.
+     */
     noteRefusalLater(found: Found<AccountRecord>, isRefused: boolean): void {
       database.background(() =>
         notes = notes.catch(() => {}).then(async () => {
@@ -232,8 +232,8 @@ export function accountVault(
 
     /**
      * Records in the background, at most once a minute, that an account was
-     * used. This postpones its expiry. If an old encryption key was used, the
-     * account's key is encrypted again.
+     * used, which postpones its expiry. Encrypts its key again if an old
+     * encryption key was used.
      */
     noteUse(found: Found<AccountRecord>, usedBy: AccountUse): void {
       const { usedAt = 0, keyId } = found.value;

@@ -1,6 +1,6 @@
 /**
- * The records of people's accounts at other services. Their keys are decrypted
- * only by `account_vault.ts`.
+ * The records of people's accounts at other services. Only `account_vault.ts`
+ * decrypts their keys and tokens.
  *
  * @module
  */
@@ -12,10 +12,9 @@ import type { Leasable } from "../../core/kv/record_leases.ts";
 import { newRevocationKey, queueRevocation } from "./revocation_record.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
-/** The number of records that are read at a time. */
 const BATCH = 200;
 
-/** The maximum number of other accounts that one account replaces. */
+/** The maximum number of accounts that one account replaces. */
 const MAX_STANDS_IN_FOR = 5;
 
 /** The last call that used an account. */
@@ -26,36 +25,33 @@ export interface AccountUse {
 
 export interface AccountRecord extends Leasable, Sealed {
   subject: string;
-  /** The name of the service. */
   service: string;
   /**
    * The account's name, if known; unique if a person may have several accounts
    * at the service.
    */
   label?: string;
-  /**
-   * Former names, by which calls and tasks that began earlier find the account.
-   */
+  /** Former names, by which earlier calls and tasks find the account. */
   formerLabels?: readonly string[];
   /**
-   * The fingerprint of the account's id at the service; tells accounts of the
-   * same name apart.
+   * The fingerprint of the account's ID at the service, which tells accounts of
+   * the same name apart.
    */
   accountId?: string;
   /**
    * The accounts that this one replaces, as the person chose. Calls and tasks
-   * that began earlier with one of them use this account.
+   * that began with one of them now use this account.
    */
   standsInFor?: readonly BegunNeeds[string][];
   /** The requested scopes; undefined for a pasted key. */
   scopes?: readonly string[];
-  /** The scopes that the service reported as granted, if it did. */
+  /** The granted scopes, if the service reported them. */
   given?: readonly string[];
-  /** The only API origin that a pasted key is sent to. */
+  /** The only API origin to which a pasted key is sent. */
   api?: string;
   /** The origin of OAuth tokens; absent for a pasted key. */
   oauth?: {
-    /** Our client registration: {@linkcode AccountClient.id}. */
+    /** Our client registration at the service: {@linkcode AccountClient.id}. */
     application: string;
     /** The ID of the page on which the person confirmed the account. */
     confirmation?: string;
@@ -64,8 +60,8 @@ export interface AccountRecord extends Leasable, Sealed {
   usedAt?: number;
   usedBy?: AccountUse;
   /**
-   * The time of the last refusal by the service; absent if it has accepted the
-   * key or token since.
+   * The time at which the service last refused the key or token; absent if it
+   * has accepted it since.
    */
   refusedAt?: number;
 }
@@ -87,11 +83,13 @@ export type ListedAccount =
   & {
     /** The account's ID in forms. */
     id: string;
-    /** Our client registration, if the account has OAuth tokens. */
+    /**
+     * Our client registration at the service, if the account has OAuth tokens.
+     */
     application?: string;
   };
 
-/** Returns an account's name for models; `unnamed` if it has none. */
+/** Returns an account's name for models. */
 export function accountName(
   { label = "unnamed" }: Pick<AccountRecord, "label">,
 ): string {
@@ -103,13 +101,12 @@ export type AccountStore = ReturnType<typeof accountStore>;
 /**
  * Opens the store of account records, which cannot decrypt keys.
  *
- * @param revokeSoon called after tokens were queued for revocation
+ * @param revokeSoon called when tokens were queued for revocation
  */
 export function accountStore(
   database: Database,
   revokeSoon: () => unknown = () => {},
 ) {
-  /** Reads the accounts of a person. */
   function read(subject: string): Promise<Found<AccountRecord>[]> {
     return database.list<AccountRecord>(accountKey(subject));
   }
@@ -159,7 +156,6 @@ export function accountStore(
 
     read,
 
-    /** Lists a person's accounts, sorted by service and name. */
     async listOf(subject: string): Promise<ListedAccount[]> {
       const found = await read(subject);
       return found.map(({ key, value }) => {
@@ -178,7 +174,7 @@ export function accountStore(
 
     /**
      * Records that the service refuses an account's key, or accepts it again.
-     * The key stays, because perhaps only one resource was refused.
+     * The key is kept: perhaps only one resource was refused.
      *
      * @returns false if the account is gone or a check in `extraWrites` failed
      */
@@ -196,7 +192,7 @@ export function accountStore(
 
     /**
      * Records that an account replaces another: calls and tasks that began with
-     * the other use this one.
+     * the other account use this one.
      *
      * @returns as `noteRefusal`
      */
@@ -217,7 +213,7 @@ export function accountStore(
       ),
 
     /**
-     * Deletes a person's account and returns its record; undefined if there was
+     * Deletes a person's account and returns its record. Undefined if there was
      * none.
      */
     forget: (subject: string, id: string) => forgetAt(accountKey(subject, id)),

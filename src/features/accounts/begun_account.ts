@@ -1,5 +1,5 @@
 /**
- * The account that a call or task began with. It continues with no other
+ * The account that a call or task began with. The call continues with no other
  * account at that service, unless the person says so.
  *
  * @module
@@ -14,8 +14,8 @@ import type { KnownAccount } from "./revocation_record.ts";
 export type AccountOfCall = BegunNeeds[string];
 
 /**
- * True if both are the same account: they have the same id at the service or,
- * if one has no id, the same name.
+ * True if both have the same ID at the service or, if one has no ID, the same
+ * name.
  */
 export function isSameAccount(one: KnownAccount, other: KnownAccount): boolean {
   return one.accountId !== undefined && other.accountId !== undefined
@@ -32,9 +32,7 @@ export function accountsAt(
     .sort((a, b) => b.value.createdAt - a.value.createdAt);
 }
 
-/**
- * True if an account is the one that a call began with, also after a new name.
- */
+/** True if a call began with this account, perhaps under a former name. */
 function isBegun({ value }: Found<AccountRecord>, begun: AccountOfCall) {
   const { accountId, formerLabels } = value;
   return isSameAccount(value, begun) ||
@@ -44,8 +42,8 @@ function isBegun({ value }: Found<AccountRecord>, begun: AccountOfCall) {
 }
 
 /**
- * Returns what identifies an account in an approval. An account without id and
- * name is identified by its time of connection.
+ * Returns the ID of an account in an approval. For an account without ID and
+ * name, that is its time of connection.
  */
 export function idToApprove(
   { accountId, label, createdAt }: AccountOfCall,

@@ -35,7 +35,6 @@ import { type CheckedKey, checkedKeys } from "./checked_key.ts";
 import { askingClient } from "../questions/wait_pages.ts";
 import { begunAccountOf } from "./waiting_calls.ts";
 
-/** The server's parts that the account connection pages use. */
 export type ConnectServices = AccountPageServices & {
   accounts: AccountStore;
   /** The account store; undefined if no encryption key is configured. */
@@ -62,7 +61,7 @@ export interface ConnectVisit extends ConnectedService {
 export function connectPages(services: ConnectServices) {
   const { frame, accounts, clock } = services;
 
-  /** Makes the functions that seal and open keys in the page's forms. */
+  /** Makes the functions that encrypt and decrypt keys in the page's forms. */
   const pagesOf = (visit: ConnectVisit) =>
     checkedKeys(visit.person.id, connectContext(visit, visit.person));
 
@@ -107,7 +106,7 @@ export function connectPages(services: ConnectServices) {
   }
 
   /**
-   * Lists the ids of the accounts with which a waiting call cannot continue.
+   * Lists the IDs of the accounts with which a waiting call cannot continue.
    */
   async function othersThan(
     begun: AccountOfCall,
@@ -148,7 +147,7 @@ export function connectPages(services: ConnectServices) {
     return page(c, content, { forms, status });
   }
 
-  /** Opens the key in a confirmation form. */
+  /** Decrypts the key in a confirmation form. */
   const openConfirmed = (visit: ConnectVisit, sealed: string | undefined) =>
     pagesOf(visit).open(sealed, now(clock));
 
@@ -169,7 +168,7 @@ export function connectPages(services: ConnectServices) {
     openConfirmed,
     refuse,
 
-    /** Shows the page whose form was sent again, with the reason for that. */
+    /** Shows the page again after its form was sent, with a message. */
     async showAgain(
       c: Context,
       visit: ConnectVisit,
@@ -186,9 +185,9 @@ export function connectPages(services: ConnectServices) {
 }
 
 /**
- * Makes the additional authenticated data for sealed form values: person,
- * service, OAuth client, scopes and API. If one of these changes, the person
- * has to start again.
+ * Makes the additional authenticated data for encrypted form values: person,
+ * service, OAuth client, scopes and API. If one of them changes, the person has
+ * to start again.
  */
 export function connectContext(
   { service, client }: ConnectedService,
@@ -198,7 +197,6 @@ export function connectContext(
   return JSON.stringify([subject, name, client?.id, scopes, api]);
 }
 
-/** Makes the account to store. */
 export function newAccount(
   { person, service, client }: ConnectVisit,
   { label, id, given, confirmation }: CheckedKey,
@@ -233,7 +231,7 @@ function usualScopes({ issuer, isMcp, scopes = [] }: OAuthAccount): string[] {
     : USUAL_SCOPES.filter((it) => !scopes.includes(it));
 }
 
-/** Returns the targets that the page's forms may have, for the CSP. */
+/** Returns the allowed targets of the page's forms, for the CSP. */
 export function formsOf(
   { service }: Pick<ConnectVisit, "service">,
 ): "self" | "any" {

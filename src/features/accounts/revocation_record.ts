@@ -1,7 +1,7 @@
 /**
  * Records of tokens to revoke. The commit that deletes an account queues its
  * tokens without decrypting them, so it needs no encryption key. No record
- * names the person or account: its id and name are encrypted too.
+ * names the person or account: the account's ID and name are encrypted too.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { Sealed } from "../../core/crypto/sealing.ts";
 import type { Expiring, Transaction } from "../../core/kv/database.ts";
 import { revocationKey } from "../../core/kv/keys.ts";
 
-/** The seconds after which a revocation is no longer tried. */
+/** The seconds after which a revocation is given up. */
 export const REVOCATION_SECONDS = 3 * 24 * 60 * 60;
 
 /** The members of an account's entry that a revocation needs. */
@@ -22,27 +22,24 @@ interface RevocableAccount {
   };
 }
 
-/** The tokens of a deleted account. */
 export interface RevocationRecord extends Expiring, Sealed {
   service: string;
   /** Our client registration at the service. */
   application: string;
   /** The database key of the deleted account. */
   account: Deno.KvKey;
-  /** The number of tries so far. */
   tries: number;
 }
 
-/** The id and the name of an account, if known. */
 export interface KnownAccount {
   label?: string;
   accountId?: string;
 }
 
 /**
- * True if two accounts certainly differ in id or name. Only then are tokens
- * revoked while one of them is connected: many services revoke all tokens of an
- * account together.
+ * True if two accounts certainly differ in ID or name. While one of them is
+ * connected, tokens of the other are revoked only then: many services revoke
+ * all tokens of an account together.
  */
 export function isOtherAccount(
   one: KnownAccount,
@@ -60,8 +57,7 @@ export function newRevocationKey(dueSeconds: number): Deno.KvKey {
 }
 
 /**
- * Adds the revocation of an account's tokens to a commit. Pasted keys are not
- * revoked.
+ * Adds the revocation of an account's OAuth tokens to a commit.
  *
  * @param at the key of the queue entry, from {@linkcode newRevocationKey}
  */

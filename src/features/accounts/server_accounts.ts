@@ -38,7 +38,7 @@ export interface TokenAccess {
 }
 
 export class ServerAccounts {
-  /** Maps a name to a service at which people connect accounts. */
+  /** The services at which people connect accounts, by name. */
   readonly services: ReadonlyMap<string, ConnectableService>;
   readonly log: Logger;
   readonly sealing?: Sealing;
@@ -80,7 +80,7 @@ export class ServerAccounts {
     return this.#clients ??= accountClients(this.server);
   }
 
-  /** Loads the clients and the token refresh; a failure is not cached. */
+  /** Loads the clients and the token refresh. A failure is not cached. */
   readonly access = shared(async (): Promise<TokenAccess> => {
     const { accountRefresh } = await import("./account_clients.ts");
     const { database } = this.server;
@@ -113,8 +113,8 @@ export class ServerAccounts {
   }
 
   /**
-   * Remembers the person of a grant for `readAhead`; without a grant, the
-   * subject is its own name.
+   * Remembers which person a grant belongs to, for `readAhead`. A caller
+   * without a grant is remembered by its subject.
    */
   note({ grantId, subject }: Pick<Caller, "grantId" | "subject">): void {
     const name = grantId ?? subject;
@@ -123,8 +123,8 @@ export class ServerAccounts {
 
   /**
    * Starts reading the accounts that earlier calls of a grant or subject
-   * needed. Runs while the credential is read, so that a call waits for one
-   * round trip to the database instead of two.
+   * needed, while the credential is read. The call then waits for one round
+   * trip to the database instead of two.
    */
   readAhead(name: string): void {
     const subject = this.#subjects.get(name);
@@ -132,8 +132,8 @@ export class ServerAccounts {
   }
 
   /**
-   * Revokes due tokens in the background: now (`poll`), or now and three times
-   * a minute (`notice`).
+   * Revokes queued tokens in the background: now (`poll`), or now and three
+   * times a minute (`notice`).
    */
   revoke(verb: "notice" | "poll"): unknown {
     return this.sealing && this.server.database.background(async () => {
@@ -144,5 +144,4 @@ export class ServerAccounts {
   }
 }
 
-/** Returns the shared accounts of a server. */
 export const accountsOf = ofServer((server) => new ServerAccounts(server));

@@ -10,27 +10,24 @@ import type { Database, Entry, Expiring } from "../../core/kv/database.ts";
 import { longToolKey, repeatKey } from "../../core/kv/keys.ts";
 import { TASK_SECONDS } from "./task_record.ts";
 
-/**
- * The time for which this process remembers the list of long-running tools.
- */
+/** The time for which this process caches the list of long-running tools. */
 const FRESH_MILLISECONDS = 10_000;
 
 /**
- * The time between marking a tool as long-running and the first answer that
- * asks a client to repeat a call of it. By then every process has read the
- * mark.
+ * The minimum time between marking a tool as long-running and asking a client
+ * to repeat a call of it. By then every process has read the mark.
  */
 export const MARKED_BEFORE_MILLISECONDS = 15_000;
 
-/** The maximum number of tools that are remembered. */
 const MAX_TOOLS = 1000;
 
-/**
- * The maximum number of identical calls among which a repeat looks for its own.
- */
+/** The maximum number of identical calls among which a repeat finds its own. */
 const MAX_EQUAL = 100;
 
-/** The lifetime of a tool's mark, longer than any call of the tool. */
+/**
+ * The lifetime of a tool's mark as long-running; longer than any call of the
+ * tool.
+ */
 const MARK_SECONDS = TASK_SECONDS + 60 * 60;
 
 type Tools = ReadonlySet<string>;
@@ -42,7 +39,8 @@ export function callRepeats(database: Database) {
   let reading: Promise<Tools> | undefined;
 
   /**
-   * Reads the marked tools. If the database is away, returns those last read.
+   * Reads the long-running tools. If the database is away, returns those last
+   * read.
    */
   async function read(): Promise<Tools> {
     // The age of the tools counts from the beginning of the read.
@@ -57,8 +55,7 @@ export function callRepeats(database: Database) {
 
   return {
     /**
-     * Returns the long-running tools. Returns a promise only if they must be
-     * read.
+     * Returns the long-running tools; a promise only if they must be read.
      *
      * @param nowMilliseconds the time, by `performance.now()`
      */
@@ -77,9 +74,7 @@ export function callRepeats(database: Database) {
       tools = new Set([...tools, tool]);
     },
 
-    /**
-     * Lists the tasks of earlier calls that a repeat may take the result of.
-     */
+    /** Lists the tasks of earlier calls whose result a repeat may get. */
     async repeatedBy(repeat: string): Promise<string[]> {
       const found = await database
         .list<Expiring>(repeatKey(repeat), { limit: MAX_EQUAL });
@@ -87,8 +82,8 @@ export function callRepeats(database: Database) {
     },
 
     /**
-     * Marks a task's result as taken by a repeat. Returns false if another
-     * repeat was faster.
+     * Gives a task's result to a repeat. Returns false if another repeat was
+     * faster.
      */
     async takeRepeated(repeat: string, taskId: string): Promise<boolean> {
       return await database.change(

@@ -1,7 +1,7 @@
 /**
- * The members that only the context of durable work has. Each call of one is
- * entered in the journal. If an earlier run stored its result, that is returned
- * at once. Otherwise the work is done, and its result stored.
+ * The context members that only durable work has. Each call of one is recorded
+ * in the journal. If an earlier run stored its result, that is returned;
+ * otherwise the work is done, and its result stored.
  *
  * @module
  */
@@ -41,7 +41,7 @@ export class DurableSteps implements DurableContext {
     this.isUnderWay = !steps.every(isApproval);
   }
 
-  /** True until the run has repeated all steps of earlier runs. */
+  /** True until the run has come to all steps of earlier runs. */
   get isReplay(): boolean {
     return this.#journal.isReplay;
   }
@@ -55,7 +55,7 @@ export class DurableSteps implements DurableContext {
     return this.#step(id, run, { retries, isRepeatable: retries > 0 }, ready);
   }
 
-  /** Does a step that may be done again if its process dies during it. */
+  /** Does a step that is done again if its process dies during it. */
   repeatableStep<T>(id: string, run: StepFunction<T>): Promise<T> {
     return this.#step(id, run, { retries: 0, isRepeatable: true });
   }
@@ -97,12 +97,13 @@ export class DurableSteps implements DurableContext {
 
   /**
    * Asks a question once, and stores the answer like the result of a step. A
-   * later run that asks the same under the same name gets the stored answer.
+   * later run that asks the same question under the same name gets the stored
+   * answer.
    *
-   * @param ask opens the question under a key that is the same in every run,
-   * and passes the answer on, as JSON, to be stored
+   * @param ask asks under a key that is the same in every run, and passes the
+   * answer on, as JSON, to be stored
    * @param how `isOnPage`: the answer is given on a page, and `ask` itself
-   * parks the run until it comes
+   * parks the run until then
    */
   question<T>(
     question: AskedQuestion,
@@ -136,9 +137,10 @@ export class DurableSteps implements DurableContext {
   }
 
   /**
-   * Ends a run that has returned a result.
+   * Checks the end of a run that returned.
    *
-   * @throws what {@linkcode Journal.checkEnd} throws
+   * @throws {DivergenceError | TypeError} if it left out steps or did not await
+   * one
    */
   end(): void {
     this.#run.parking.end();
@@ -146,8 +148,8 @@ export class DurableSteps implements DurableContext {
   }
 
   /**
-   * Does a step, a sleep or a question when its turn has come. After the end of
-   * the run the promise never settles.
+   * Does a step, sleep or question in its order. Never settles once the run has
+   * ended.
    */
   #enter<T>(
     kind: "step" | "sleep" | "ask",
@@ -198,23 +200,18 @@ export class DurableSteps implements DurableContext {
 }
 
 const MAX_PAUSE_SECONDS = 300;
-/**
- * The number of processes that may die during a repeatable step without
- * `retries`.
- */
+/** The number of processes that may die during a repeatable step. */
 const MAX_DEATHS = 10;
 
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
 
-/** The cases in which a step is done again. */
 export interface Repetition {
-  /** The maximum number of repetitions after an exception. */
+  /** The maximum number of tries after an exception. */
   retries: number;
-  /** True if the step is done again after its process died during it. */
+  /** True if the step is done again if its process died during it. */
   isRepeatable: boolean;
 }
 
-/** The stored members of a step that has not ended. */
 type Attempt = Pick<Step, "attempts" | "most" | "usesOnce">;
 
 export class StepExecutor {
@@ -222,10 +219,7 @@ export class StepExecutor {
 
   constructor(private readonly journal: Journal) {}
 
-  /**
-   * Does a step that no earlier run has ended, and stores its result or
-   * exception.
-   */
+  /** Does a step that has not ended yet, and stores its result or exception. */
   async do<T>(
     entry: JournalEntry,
     run: StepFunction<T>,
@@ -278,7 +272,7 @@ export class StepExecutor {
   }
 
   /**
-   * Counts the tries of earlier runs, and waits until the next try may begin.
+   * Counts the tries of earlier runs, and waits until the next one is allowed.
    */
   async #attemptsBefore(
     entry: JournalEntry,

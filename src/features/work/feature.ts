@@ -1,14 +1,14 @@
 /**
  * Work: calls that become tasks, and durable work that outlives its process.
  *
- * - A *task* is a call that goes on after its request. Any process can read,
+ * - A *task* is a call that continues after its response. Any process can read,
  *   answer and cancel it by its record.
  * - A *run* is one execution of a durable tool's function, from its beginning.
  *   A *step* is done in one run; later runs get its stored result.
  * - A *claim* is the right of one process to do a run. The process renews its
- *   *lease*; once it does not, another process takes the claim.
- * - A run that only waits is *parked*: it leaves its process. A *wake* is the
- *   time at which some process goes on with it.
+ *   *lease*; if it stops, another process takes the claim.
+ * - A run that only waits is *parked*: no process holds it. A *wake* is the
+ *   time at which some process resumes it.
  *
  * @module
  */
@@ -86,12 +86,12 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
   };
 }
 
-/** The methods of tasks, which are loaded when one is called. */
+/** The methods of tasks, loaded when the first is called. */
 const methods = shared(() => import("./task_methods.ts"));
 
 /**
- * Pairs the name of a tasks method with its function, for the table of methods.
- * The cast is safe: with this feature every call is a {@linkcode LastingCall}.
+ * Pairs the name of a tasks method with its function. The cast is safe: with
+ * this feature every call is a {@linkcode LastingCall}.
  */
 function method(
   name: string,

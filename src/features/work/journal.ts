@@ -1,8 +1,8 @@
 /**
  * The journal of durable work: every step, sleep and question, with its result
- * once it has one. Each is matched by its name and content. A later run must
- * come to its entries in the same order as earlier runs. If the order differs,
- * the code has changed, and stored results could go to the wrong steps.
+ * once it has one. A later run must come to them in the same order as earlier
+ * runs. If it does not, the author's code has changed, and stored results could
+ * go to the wrong steps.
  *
  * @module
  */
@@ -26,37 +26,33 @@ import type { Claim } from "./run_record.ts";
 import { Parked, type Parking } from "./parking.ts";
 
 /**
- * The time for which a step waits for the step before it in earlier runs,
- * because parallel branches may arrive in another order.
+ * The time for which a step waits for the step before it in earlier runs.
+ * Parallel branches may arrive in another order.
  */
 const PATIENCE_MILLISECONDS = 5000;
 
-/** The maximum number of steps, sleeps and questions of one task. */
 export const MAX_STEPS = 1000;
 
 /** The maximum number of characters of all results of one task. */
 export const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** A step, sleep or question as this run asks for it. */
+/** A step, sleep or question of this run. */
 export interface JournalEntry {
   id: string;
-  /** The number of the entry in this run, from 1. */
+  /** Its position in this run, from 1. */
   number: number;
   /** True if no other entry was under way when this one began. */
   isAlone: boolean;
   question?: AskedQuestion;
   /** The step as an earlier run stored it. */
   known?: Step;
-  /**
-   * The time at which the entry began in the first run that stored it, in epoch
-   * seconds.
-   */
+  /** The time at which the first run began it, in epoch seconds. */
   startedAt: number;
   /** The line in the author's code, as the stack of an error. */
   where: Error;
 }
 
-/** The members of a step that change while the step is done. */
+/** The members of a step that change while it is done. */
 type StepState =
   & Pick<Step, "state">
   & Partial<Omit<Step, "id" | "number" | "version" | "isAlone" | "startedAt">>;
@@ -67,30 +63,27 @@ type StepState =
 export const APPROVAL_KEY = "tool-server-approval";
 
 /**
- * True for the step that approves a run. It may come anywhere in the order of
- * steps, because the author's code does not ask for it, and an operator may
- * switch it on or off between runs.
+ * True for the step that approves a run. It may come at any position: the
+ * author's code does not ask for it, and an operator may turn approval on or
+ * off between runs.
  */
 export const isApproval = ({ id }: Pick<Step, "id">) =>
   id.startsWith(`ask:${APPROVAL_KEY}#`);
 
 export class Journal {
   readonly #known: ReadonlyMap<string, Step>;
-  /** The steps that earlier runs of this version began, by their number. */
+  /** The steps that earlier runs of this version began, by position. */
   readonly #before: readonly Step[];
   readonly #entries = new Map<string, JournalEntry>();
   readonly #open = new Set<JournalEntry>();
-  /** The keys of the task's questions, in earlier runs and in this one. */
+  /** The keys of the task's questions, from all runs. */
   readonly keys: Set<string>;
   #next = 0;
   #count = 0;
   #entered = Promise.withResolvers<void>();
   #characters = 0;
 
-  /**
-   * @param steps the steps of earlier runs
-   * @param version the version of the tool's steps
-   */
+  /** @param steps the steps of earlier runs */
   constructor(
     readonly run: DurableRun,
     steps: readonly Step[],
@@ -104,12 +97,12 @@ export class Journal {
     for (const { text = "" } of steps) this.#characters += text.length;
   }
 
-  /** True until this run has entered all steps of earlier runs. */
+  /** True until this run has come to all steps of earlier runs. */
   get isReplay(): boolean {
     return this.#missing !== undefined;
   }
 
-  /** The first step of earlier runs that this run has not entered yet. */
+  /** The first step of earlier runs that this run has not come to yet. */
   get #missing(): Step | undefined {
     return this.#before[this.#next];
   }
@@ -119,11 +112,11 @@ export class Journal {
   }
 
   /**
-   * Enters a step, sleep or question of the author's code.
+   * Begins a step, sleep or question of the author's code.
    *
-   * @throws {TypeError} when the ID is not a string of 1 to 200 characters, or
+   * @throws {TypeError} if the ID is not a string of 1 to 200 characters, or
    * was used before
-   * @throws {RangeError} when the task has too many entries
+   * @throws {RangeError} if the task has too many entries
    */
   enter(
     kind: "step" | "sleep" | "ask",
@@ -161,11 +154,11 @@ export class Journal {
   }
 
   /**
-   * Makes the ID of a question. A question that is asked again, as in a loop,
-   * gets another ID.
+   * Makes the ID of a question. A repeated question, as in a loop, gets another
+   * ID.
    *
-   * @throws {TypeError} while the same question to a person is open: the answer
-   * could belong to either
+   * @throws {TypeError} while the same question to a person is open, because
+   * the answer could belong to either
    */
   #questionId(
     name: string,
@@ -189,8 +182,8 @@ export class Journal {
   }
 
   /**
-   * Waits until this run has entered every step that came before this one in
-   * earlier runs.
+   * Waits until this run has come to every step that earlier runs began before
+   * this one.
    *
    * @throws {DivergenceError}
    */
@@ -227,9 +220,9 @@ export class Journal {
   }
 
   /**
-   * Checks a run that has returned a result. It must have awaited all its
-   * steps, and entered all steps of earlier runs. Sleeps and questions may
-   * still be open, such as one that lost a race with a time limit.
+   * Checks that a run that returned has awaited all its steps, and had all
+   * steps of earlier runs. Sleeps and questions may still be open: one may have
+   * lost a race with a time limit.
    *
    * @throws {DivergenceError | TypeError}
    */
@@ -243,7 +236,6 @@ export class Journal {
     if (this.#missing) throw new DivergenceError(this.#missing);
   }
 
-  /** Stores an entry in its present state. */
   async save(entry: JournalEntry, state: StepState): Promise<void> {
     await this.run.save(this.stepOf(entry, state));
     this.#characters += state.text?.length ?? 0;
@@ -257,9 +249,7 @@ export class Journal {
     return { id, number, version, isAlone, startedAt, ...state };
   }
 
-  /**
-   * @throws {RangeError} when the results of the task would become too long
-   */
+  /** @throws {RangeError} if the results of the task would become too long */
   checkRoom({ id }: JournalEntry, text = ""): void {
     if (this.#characters + text.length <= MAX_CHARACTERS) return;
     throw new RangeError(
@@ -271,10 +261,10 @@ export class Journal {
 
 /**
  * Serializes the result of a step as JSON; undefined stays undefined. Account
- * tokens are cut out of its texts.
+ * tokens are removed from its texts.
  *
- * @throws {TypeError} with the step's name, for a value that JSON cannot
- * express, or that has an account token as a member
+ * @throws {TypeError} with the step's name, if JSON cannot express the value,
+ * or if an account token is one of its members
  */
 export function printKept(
   name: string,
@@ -315,7 +305,6 @@ export function parseKept<T>(text: string | undefined): T {
   return (text === undefined ? undefined : JSON.parse(text)) as T;
 }
 
-/** The maximum length in characters of a stored error message. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 export function printThrown(thrown: unknown): Step["error"] {
@@ -345,20 +334,20 @@ interface RunParts {
   claim: Claim;
   parking: Parking;
   signal: AbortSignal;
-  /** Epoch seconds. */
+  /** Returns epoch seconds. */
   now(): number;
-  /** Stores a step; false if this process has lost its claim. */
+  /** Stores a step. Returns false if the claim is lost. */
   store(step: Step): Promise<boolean>;
-  /** Renews the claim; false if this process has lost it. */
+  /** Renews the claim. Returns false if it is lost. */
   renew(): Promise<boolean>;
-  /** True while the caller is allowed to do this work. */
+  /** Returns true while the caller is allowed to do this work. */
   isAllowed(): Promise<boolean>;
   interrupt(reason: unknown): Promise<never>;
-  /** The author's code, and the account tokens that it was given. */
+  /** Returns the author's code, with the account tokens that it got. */
   code(): Pick<AuthorCode, "given" | "clean">;
 }
 
-/** True if no other process can have taken the claim yet. */
+/** True if the lease cannot have expired yet. */
 function isSure({ renewedMilliseconds }: Claim): boolean {
   return performance.now() - renewedMilliseconds < CONFIRM_SECONDS * 1000;
 }
@@ -371,8 +360,8 @@ export function durableRun(parts: RunParts) {
     ...parts,
 
     /**
-     * Interrupts the run if this process has lost the claim, or the caller is
-     * no longer allowed. Never settles if the run is being parked.
+     * Interrupts the run if its claim is lost, or its caller is no longer
+     * allowed. Never settles while the run is being parked.
      */
     async goOn(): Promise<void> {
       if (parking.isReleased) await parking.never();
@@ -386,8 +375,8 @@ export function durableRun(parts: RunParts) {
     },
 
     /**
-     * Renews the claim if this process may have lost it, as after a long pause.
-     * Interrupts the run if the claim is lost.
+     * Renews the claim if it may be lost, as after a long pause. Interrupts the
+     * run if it is.
      */
     async holdOn(): Promise<void> {
       // The process may be paused again before it learns that the claim is
@@ -400,7 +389,7 @@ export function durableRun(parts: RunParts) {
       }
     },
 
-    /** Stores a step. Tries again until the database is back. */
+    /** Stores a step; retries until the database is back. */
     async save(step: Step): Promise<void> {
       const isSaved = await parking.activity(() =>
         persist(() => store(step), { signal })

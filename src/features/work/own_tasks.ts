@@ -1,10 +1,7 @@
 /**
  * The tasks of a signed-in person, whichever client or personal access token
- * began them.
- *
- * Reading a task here needs no scopes, because scopes limit clients, and this
- * is the person. A task is hidden if the operator's permissions deny its scopes
- * to the person.
+ * began them. No scopes are needed, because scopes limit clients. A task is
+ * hidden if the operator's permissions deny its scopes to the person.
  *
  * @module
  */
@@ -45,7 +42,6 @@ import type { InputRequest } from "../../core/protocol/question.ts";
 
 const MAX_TASKS = 100;
 
-/** Makes the functions that read people's tasks. */
 export function ownTasks(services: AccountPageServices) {
   const { baseUrl, permissions, grants, titleOf, needsAccount } = services;
   const { tasks } = workOf(services.server);
@@ -64,8 +60,8 @@ export function ownTasks(services: AccountPageServices) {
   }
 
   /**
-   * Lists the bindings (issuer, resource and subject) of the person: the one
-   * for signing in, and the one for JWTs if the person may have any.
+   * Lists the bindings (issuer, resource and subject) of the person: for
+   * signing in, and for JWTs if the person may have any.
    */
   function bindingsOf({ subject }: AccountSession): string[] {
     const ofTokens = jwtBindingOf(subject);
@@ -87,7 +83,7 @@ export function ownTasks(services: AccountPageServices) {
     /**
      * Finds a task of the person.
      *
-     * @throws {HttpError} 404 if there is none, or it is another person's
+     * @throws {HttpError} 404 if the person has no such task
      */
     async find(session: AccountSession, taskId: string): Promise<Task> {
       const task = await find(taskId, bindingsOf(session));
@@ -117,7 +113,7 @@ export function ownTasks(services: AccountPageServices) {
       return { ...listed, tasks: own };
     },
 
-    /** Wakes the person's durable work that may be waiting for an account. */
+    /** Resumes the person's durable work that may be waiting for an account. */
     async wake(session: AccountSession, service: string): Promise<void> {
       await tasks.wake(
         bindingsOf(session),
@@ -125,9 +121,7 @@ export function ownTasks(services: AccountPageServices) {
       );
     },
 
-    /**
-     * Describes the clients that began tasks, keyed by the ID of the grant.
-     */
+    /** Describes the clients that began tasks, keyed by grant ID. */
     async clients(
       { subject }: AccountSession,
       of: readonly Pick<Task, "grantId">[],
@@ -154,14 +148,13 @@ export function ownTasks(services: AccountPageServices) {
   };
 }
 
-/** The maximum length in characters of a result on its page. */
+/** The maximum length in characters of a result on the task's page. */
 const MAX_RESULT_CHARACTERS = 20_000;
 
 /**
  * Describes the state of a task.
  *
- * @param asked the people who have to answer on a page of this server;
- * undefined if no page waits
+ * @param asked who has to answer on a page of this server, if anyone
  */
 export function stateInWords(
   { status, isError, sleepsUntil = 0, inputRequests }: Pick<
@@ -191,7 +184,7 @@ export function stateInWords(
 
 type OutlinedStep = Omit<Step, "text">;
 
-/** The steps of a wait for a webhook. */
+/** The steps of a webhook wait. */
 const WAIT = /^(step|sleep):wait (.*): (open|time|end)$/s;
 
 /**
@@ -270,9 +263,7 @@ function stepInWords(
   }
 }
 
-/**
- * Formats the result of a task for its person. Undefined before the task ends.
- */
+/** Formats the result of a task. Undefined before the task ends. */
 export function resultInWords(
   { status, outcome }: Pick<Task, "status" | "outcome">,
 ): { text: string; isTruncated: boolean } | undefined {
@@ -305,8 +296,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * The maximum size of the form in bytes: 100,000 characters of most scripts,
- * form-encoded.
+ * The maximum size of the form in bytes, for 100,000 characters of most
+ * scripts.
  */
 const MAX_BYTES = 1024 * 1024;
 
@@ -346,7 +337,11 @@ export async function askedInWords(
   );
 }
 
-/** Reads the answer of a form. @throws {HttpError} 400 */
+/**
+ * Reads the answer from a form.
+ *
+ * @throws {HttpError} 400
+ */
 function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
   const action = form.get("answer");
   if (action === "decline") return { action };
@@ -369,7 +364,7 @@ function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
 
 /**
  * Makes the endpoint by which a person answers a task's question. Only the
- * first answer is used, from this page or from the client.
+ * first answer, from this page or from the client, is used.
  */
 export function taskAnswer(
   services: FormServices,

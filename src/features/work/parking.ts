@@ -1,25 +1,22 @@
 /**
- * The parking of a task's work. A run that only waits leaves its process. Any
- * process goes on with it once its time or its answer has come.
+ * Parking: a run that only waits is removed from its process, and any process
+ * resumes it when its time or its answer has come.
  *
  * @module
  */
 import { pause } from "../../core/clock.ts";
 
-/** The longest wait for which a run stays in its process. */
+/** The longest wait for which a run is not parked, in seconds. */
 const SHORT_SECONDS = 5;
-/** The time for which a run must only wait before it leaves its process. */
+/** The time for which a run must do nothing but wait before it is parked. */
 const QUIET_MILLISECONDS = 200;
-/**
- * The shortest and the longest pause between tries of a run that no event
- * wakes.
- */
+/** The bounds of the pause between tries of a run that no event resumes. */
 const LEAST_AGAIN_SECONDS = 60;
 const MAX_AGAIN_SECONDS = 12 * 60 * 60;
 /** The longest time that one timer can take. */
 const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
 
-/** The interruption of a run that leaves its process, and goes on elsewhere. */
+/** Interrupts a run in this process because it is parked. */
 export class Parked extends Error {
   override name = "Parked";
 }
@@ -31,7 +28,7 @@ interface Waiting {
    */
   until?: number;
   question?: string;
-  /** The database key of the record that gets the answer. */
+  /** The database key of the record that will hold the answer. */
   wait?: Deno.KvKey;
   /** The text that tells the client why the run waits; absent for a sleep. */
   waitsFor?: string;
@@ -43,9 +40,9 @@ export interface ParkedWaits {
    * the waits.
    */
   dueSeconds?: number;
-  /** The keys of the questions that wait for an answer. */
+  /** The keys of the open questions. */
   questions: readonly string[];
-  /** The database keys of the records that get answers from outside. */
+  /** The database keys of the records that will hold answers from outside. */
   waits: readonly Deno.KvKey[];
   waitsFor?: string;
 }
@@ -54,11 +51,11 @@ export interface ParkingOptions {
   signal: AbortSignal;
   /** The time of the run's last progress, in epoch seconds. */
   startedAt: number;
-  /** Epoch seconds, to the millisecond. */
+  /** Returns epoch seconds, to the millisecond. */
   now(): number;
   /**
-   * Gives up the claim, so that any process can go on with the run later. Keeps
-   * the claim if an answer has come already. Absent for plain tasks.
+   * Releases the claim, so that any process can resume the run. Keeps it if an
+   * answer has already come. Absent for plain tasks.
    */
   park?(waits: ParkedWaits): Promise<"parked" | "answered" | "lost">;
   interrupt(reason: unknown): Promise<never>;
@@ -68,11 +65,11 @@ export interface ParkingOptions {
 
 export class Parking {
   readonly #waiting = new Set<Waiting>();
-  /** The number of step functions and writes that are under way. */
+  /** The number of step functions and writes in progress. */
   #active = 0;
   #isReleased = false;
   #isOver = false;
-  /** Ends the current timers, so that the clock is read again. */
+  /** Ends the current timers when the clock must be read again. */
   #rechecked = new AbortController();
   #quiet?: ReturnType<typeof setTimeout>;
 
@@ -83,7 +80,7 @@ export class Parking {
     this.progressAt = options.startedAt;
   }
 
-  /** True once the run has to leave its process. */
+  /** True once the run must be parked. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
@@ -98,10 +95,10 @@ export class Parking {
   }
 
   /**
-   * The seconds until a run tries again what failed, if no event will wake it,
-   * such as a service that gave no token. The pause is at least as long as the
-   * run has waited so far, so that long waits cost next to nothing. A random
-   * part is added, so that many runs do not try at once.
+   * The seconds until the next try, for a failure that no event reports as
+   * repaired, such as a service that gave no token. At least the time that the
+   * run has waited so far, so that long waits cost next to nothing; with a
+   * random part, so that many runs do not try at once.
    */
   get againSeconds(): number {
     const waited = this.now() - this.progressAt;
@@ -116,8 +113,8 @@ export class Parking {
   }
 
   /**
-   * The time at which the run goes on, in epoch seconds. Undefined unless it
-   * only waits, and stays in this process.
+   * The time at which this process resumes the run, in epoch seconds. Undefined
+   * if the run does more than wait, or waits long enough to be parked.
    */
   get until(): number | undefined {
     if (this.#active > 0 || this.#isLong) return undefined;
@@ -125,7 +122,7 @@ export class Parking {
     return until > this.options.now() ? until : undefined;
   }
 
-  /** True if the run waits for long: no wait ends within seconds. */
+  /** True if no wait ends soon. */
   get #isLong(): boolean {
     return this.#nextUntil > this.options.now() + SHORT_SECONDS;
   }
@@ -136,7 +133,7 @@ export class Parking {
     return Math.min(...untils);
   }
 
-  /** Reads the clock again, after it has jumped. */
+  /** Reads a clock that has jumped. */
   recheck(): void {
     this.#rechecked.abort();
     this.#rechecked = new AbortController();
@@ -147,21 +144,21 @@ export class Parking {
     clearTimeout(this.#quiet);
   }
 
-  /** Parks the run as soon as no step or write is under way. */
+  /** Parks the run as soon as no step or write is in progress. */
   release(): void {
     this.#isReleased = true;
     if (this.#waiting.size > 0) this.#leaveWhenQuiet();
   }
 
   /**
-   * Parks the run as soon as no step is under way. The promise never settles.
+   * Parks the run as soon as no step is in progress. The promise never settles.
    */
   async never(): Promise<never> {
     this.#leaveWhenQuiet();
     return await new Promise(() => {});
   }
 
-  /** Waits until a time, in epoch seconds. `enough` ends the wait early. */
+  /** Waits until a time, in epoch seconds, or until `enough` fires. */
   async waitUntil(
     until: number,
     { enough, ...waiting }:
@@ -181,7 +178,7 @@ export class Parking {
     });
   }
 
-  /** Awaits a function that only waits. During it the run may be parked. */
+  /** Awaits a function that only waits. The run may be parked meanwhile. */
   async wait<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     this.#waiting.add(waiting);
     this.#leaveWhenQuiet();
@@ -193,9 +190,7 @@ export class Parking {
     }
   }
 
-  /**
-   * Awaits a function that needs this process. During it the run is not parked.
-   */
+  /** Awaits a function during which the run is not parked. */
   async activity<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;
     clearTimeout(this.#quiet);
@@ -208,8 +203,8 @@ export class Parking {
   }
 
   /**
-   * Parks a run that only waits: at once if it was released, otherwise after
-   * {@linkcode QUIET_MILLISECONDS}.
+   * Parks a run that only waits: at once after {@linkcode release}, otherwise
+   * after {@linkcode QUIET_MILLISECONDS}.
    */
   #leaveWhenQuiet(): void {
     clearTimeout(this.#quiet);

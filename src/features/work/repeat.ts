@@ -1,8 +1,7 @@
 /**
- * The repeats of a call that was answered before its tool had ended. If the
- * server lists no tool that returns results of tasks, the client gets the
- * result, once, by making the same call again. Loaded with the first call that
- * takes long.
+ * Repeats: the same call, made again after it was answered before its tool had
+ * ended. The client so gets the result, once, if the server lists no tool that
+ * returns results of tasks. Loaded with the first call that takes long.
  *
  * @module
  */
@@ -17,7 +16,7 @@ import type { LastingCall } from "./task_engine.ts";
 import { useTask } from "./task_following.ts";
 import { TaskRelay, waitAsCall } from "./task_wait.ts";
 
-/** The time for which a repeat can pick up the result of an ended task. */
+/** The seconds for which a repeat can get the result of an ended task. */
 const KEPT_SECONDS = 5 * 60;
 
 /** Makes a name that is the same for a call and its repeats. */
@@ -35,8 +34,8 @@ export function repeatOf(
 
 /**
  * Finds the task of the earlier call that this call repeats, and waits for its
- * end. Undefined if there is none. If several tasks match, two repeats at once
- * take different ones; if only one does, both repeats may get its result.
+ * end. Undefined if there is none. If several tasks match, two simultaneous
+ * repeats take different ones; if only one does, both may get its result.
  */
 export async function pickUp(
   call: LastingCall,

@@ -1,6 +1,6 @@
 /**
- * Polls for durable work whose time has come, or whose process has died. Claims
- * it for this process, within limits.
+ * Polls for durable work whose time has come, or whose process has died, and
+ * claims it within limits.
  *
  * @module
  */
@@ -12,20 +12,19 @@ import { outsideTrace } from "../../core/telemetry/current.ts";
 import { CallerBound } from "../../core/mcp/exchange/caller_bound.ts";
 import type { TaskParts } from "./task_work.ts";
 
-/** The maximum number of runs that are claimed at once. */
 const MAX_RUNS_PER_ROUND = 32;
 /** The maximum number of taken-over runs at a time in this process. */
 const MAX_TAKEN = 200;
 /**
- * The maximum number of taken-over runs of one caller, and at most half of the
- * places still free in this process, so that others get some. A caller that may
- * be many people may have twice as many.
+ * The maximum number of taken-over runs of one caller. A caller also gets at
+ * most half of the runs that this process may still take, so that others get
+ * some. A caller that may be many people gets twice as many.
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
 /**
- * The seconds after which a run is tried again if its caller has too many runs
- * in this process.
+ * The seconds until the next try for a run whose caller has too many runs in
+ * this process.
  */
 const BUSY_SECONDS = 60;
 /** The seconds until the next attempt to take over a run. */
@@ -35,32 +34,30 @@ const AGAIN_SECONDS = 30;
  */
 const MAX_NO_ROOM_PER_SECOND = 8;
 /**
- * The seconds for which this process leaves a run to others after it found that
- * it does not know the run's tool or steps. Otherwise the process that polls
- * first would take the run each time.
+ * The seconds for which this process leaves a run whose tool or steps it does
+ * not know to others. Otherwise the process that polls first would take the run
+ * each time.
  */
 const LEFT_SECONDS = 3;
-/** The maximum number of remembered runs that were left to others. */
 const MAX_LEFT = 1000;
 /**
- * The maximum number of characters of stored results that all taken-over runs
- * have together.
+ * The maximum number of characters of stored results of all taken-over runs.
  */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 const POLL_MILLISECONDS = 1000;
 
-/** The parts that a process needs to take work over. */
+/** The parts of a process that take work over. */
 export interface Poller
   extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
   /**
-   * The server addresses whose work is taken over. The empty address means
+   * The server addresses whose work is taken over. The empty address stands for
    * callers who are the same at every address.
    */
   addresses(): readonly string[];
   /**
-   * Goes on with a run, and returns a promise of its end in this process.
-   * Returns `no room` if the tool has no free place, and `left` if another
-   * process may do the work. Returns undefined if nothing is left to do here.
+   * Resumes a run, and returns a promise of its end in this process. Returns
+   * `no room` if the tool's limit is reached, and `left` if another process may
+   * do the work. Returns undefined if nothing is left to do here.
    */
   takeOver(
     claim: Claim,
@@ -72,18 +69,16 @@ export class RunPoller {
   readonly #wakes;
   /**
    * Runs whose process may have died. The next round reads as many runs more,
-   * so that these do not keep others waiting.
+   * so that these do not delay others.
    */
   readonly #watched = new Set<string>();
-  /** Runs that this process had to leave to others. */
+  /** Runs that this process has left to others. */
   readonly #left = new Set<string>();
   #taken = 0;
   #characters = 0;
-  /** The number of runs in this poll that were postponed in turn. */
+  /** The number of runs that this poll has postponed. */
   #withoutRoom = 0;
-  /**
-   * The latest measurement of a run's results. Measurements run one by one.
-   */
+  /** The latest measurement of a run's results. Measurements do not overlap. */
   #measuring: Promise<unknown> = Promise.resolve();
   #hasEnded = false;
   #timer?: ReturnType<typeof setInterval>;
@@ -107,15 +102,13 @@ export class RunPoller {
     if (passed >= POLL_MILLISECONDS) outsideTrace(() => this.poll());
   }
 
-  /** Claims the runs that are due. Simultaneous calls share one poll. */
+  /** Claims runs whose time has come. Simultaneous calls share one poll. */
   poll(): Promise<void> {
     this.#polledMilliseconds = performance.now();
     return this.#alone(() => this.#claimDue());
   }
 
-  /**
-   * Moves the clock of a test, and then polls. No poll runs during the move.
-   */
+  /** Moves the clock of a test while no poll runs, and then polls. */
   async jumpThenPoll(jump: () => Promise<void>): Promise<void> {
     while (this.#polling) await this.#polling;
     await this.#alone(jump);
@@ -142,8 +135,8 @@ export class RunPoller {
   }
 
   /**
-   * Claims due runs, in rounds. After each round it pauses for as long as the
-   * round took, so that calls in this process get their turn.
+   * Claims runs in rounds. Pauses after each round for as long as it took, so
+   * that calls in this process get their turn.
    */
   async #claimDue(): Promise<void> {
     this.#withoutRoom = 0;
@@ -154,7 +147,7 @@ export class RunPoller {
     }
   }
 
-  /** Claims one round of due runs. Returns true if there may be more. */
+  /** Claims one round of runs. Returns true if there may be more. */
   async #takeSome(): Promise<boolean> {
     const most = MAX_RUNS_PER_ROUND + Math.min(this.#watched.size, MAX_TAKEN);
     const due = await this.#wakes.due(most, this.parts.addresses());
@@ -196,7 +189,7 @@ export class RunPoller {
     if (because === "ended" || because === "held") await this.#wakes.drop(wake);
   }
 
-  /** Goes on with a claimed run, or postpones it if a limit is reached. */
+  /** Resumes a claimed run, or postpones it if a limit is reached. */
   async #takeOver(claim: Claim): Promise<void> {
     const { database, runs, log, takeOver } = this.parts;
     const { taskId, run: { tool, limitKey, deaths, characters } } = claim;

@@ -1,5 +1,6 @@
 /**
- * The record of a run of durable work, and the claim that a process has on it.
+ * The record of a run of durable work, and the claim of the process that does
+ * it.
  *
  * @module
  */
@@ -27,18 +28,18 @@ import {
 import { saveText, type TextRef } from "../../core/kv/texts.ts";
 
 /**
- * The age in seconds at which a lease looks overdue. If it is not renewed for
- * two more heartbeats, it has lapsed.
+ * The age in seconds at which a lease looks overdue. It expires if two more
+ * heartbeats are missed.
  */
 export const LEASE_WATCH_SECONDS = 20;
 /**
- * The length in characters up to which a {@linkcode RunBeginning} is stored in
- * the run's own record.
+ * The maximum length in characters of a {@linkcode RunBeginning} that is stored
+ * in the run's own record.
  */
 const MAX_INLINE_CHARACTERS = 4000;
 /**
- * The maximum length in characters of a {@linkcode RunBeginning}, because
- * clients may send anything.
+ * The maximum length in characters of a {@linkcode RunBeginning}, most of which
+ * the client wrote.
  */
 export const MAX_BEGINNING_CHARACTERS = 256 * 1024;
 
@@ -51,7 +52,6 @@ export interface RunBeginning {
   meta: JsonObject;
 }
 
-/** Durable work that is about to begin. */
 export interface NewRun {
   tool: string;
   /** The version of the tool's steps; 1 by default. */
@@ -59,11 +59,11 @@ export interface NewRun {
   scopes: readonly string[];
   needsAccounts?: true;
   caller: Caller;
-  /** The seconds for which the task is stored after its end. */
+  /** The seconds for which the ended task is stored. */
   keep: number;
   /**
-   * The server address at which the caller is known. Servers at other addresses
-   * leave the run alone. Empty for callers who are the same at any address.
+   * The server address at which the caller signed in; only servers at this
+   * address do the run. Empty if any server may.
    */
   address: string;
   /** The identity by which limits count the caller. */
@@ -71,26 +71,24 @@ export interface NewRun {
 }
 
 /**
- * The stored results of a run, measured after its process died. `characters` is
- * also stored when the run is parked.
+ * The stored results of a run, counted when its process has died. `characters`
+ * is also stored when the run is parked.
  */
 export interface RunSize {
-  /** The number of steps that had ended. */
+  /** The number of ended steps. */
   kept: number;
-  /** The characters of the results of these steps. */
+  /** The characters of their results. */
   characters: number;
 }
 
 export interface RunRecord extends Expiring, NewRun, RunSize {
   beginning: TextRef;
   createdMilliseconds: number;
-  /** True if no process works on the run. */
   isParked: boolean;
   /** The number of processes in a row that died before they ended a step. */
   deaths: number;
   /**
-   * The time since when every process that claimed the run lacked its tool or
-   * steps.
+   * The time since when no process that claimed the run had its tool or steps.
    */
   missingSince?: number;
 }
@@ -103,21 +101,19 @@ export interface Claim {
    */
   readonly term: Deno.AtomicCheck;
   readonly expiresAt: number;
-  /**
-   * The time at which other processes find the run if its process has died.
-   */
+  /** The time at which other processes check if this one has died. */
   dueSeconds: number;
   /** A time just before the latest renewal, by `performance.now()`. */
   renewedMilliseconds: number;
-  /** The characters of all results that are stored so far. */
+  /** The characters of all stored results. */
   characters: number;
 }
 
 /**
  * Makes the record of a new run.
  *
- * @throws {HttpError} 413 when its {@linkcode RunBeginning} is too long
- * @throws {RpcError} -32602 when it has a number that JSON cannot express
+ * @throws {HttpError} 413 if its {@linkcode RunBeginning} is too long
+ * @throws {RpcError} -32602 if it has a number that JSON cannot express
  */
 export async function newRun(
   database: Database,
@@ -154,9 +150,7 @@ export async function newRun(
   };
 }
 
-/**
- * Makes the claim of the process that wrote this version of a run's record.
- */
+/** Makes the claim of the process that wrote this version of a run's record. */
 export function claimOf(
   taskId: string,
   run: RunRecord,
@@ -168,7 +162,6 @@ export function claimOf(
   return { taskId, run, term, expiresAt, characters, ...renewal };
 }
 
-/** Returns the time of a lease renewal that is about to be written. */
 export function renewalAt(
   now: number,
 ): Pick<Claim, "dueSeconds" | "renewedMilliseconds"> {
@@ -178,7 +171,7 @@ export function renewalAt(
   };
 }
 
-/** Returns the name of the list that limits how many waits a run has. */
+/** The list that limits how many waits a run has. */
 export function listOfWaits(
   { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
 ): string {
@@ -253,7 +246,7 @@ export function wakeStore(database: Database) {
       }
     },
 
-    /** Removes a wake that is not needed any more, unless it was set again. */
+    /** Deletes a wake, unless it was set again. */
     async drop(wake: Wake): Promise<void> {
       await database.commit((transaction) =>
         transaction.check(wake).delete(wake.key)
@@ -266,7 +259,7 @@ function oldestFirst(wakes: Wake[]): Wake[] {
   return wakes.sort((a, b) => a.dueSeconds - b.dueSeconds);
 }
 
-/** Unfinished durable work, for operators. Times are epoch seconds. */
+/** Unfinished durable work, as operators see it. Times are epoch seconds. */
 export interface WorkAhead
   extends Pick<RunRecord, "tool" | "isParked" | "deaths" | "missingSince"> {
   taskId: string;
@@ -276,11 +269,11 @@ export interface WorkAhead
 }
 
 /**
- * Lists everyone's durable work by the time of its next wake, the most overdue
- * first, without inputs and results.
+ * Lists everyone's durable work, the most overdue first, without inputs and
+ * results.
  *
- * @param most the maximum number of wakes that are read, each with its run
- * @returns `hasMore` when there may be more
+ * @param most the maximum number of wakes to read, each with its run
+ * @returns `hasMore` if there may be more
  */
 export async function workAhead(
   database: Database,

@@ -1,6 +1,6 @@
 /**
- * The steps of durable work. Each is stored in one commit that checks the claim
- * on the run, so that a process that has lost its claim stores nothing.
+ * The steps of durable work. Each is stored in one commit that checks the
+ * claim, so a process that has lost the claim stores nothing.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const MAX_INLINE_CHARACTERS = 28_000;
 /** The maximum number of steps that one commit rewrites or deletes. */
 const STEPS_PER_COMMIT = MAX_CHECKS;
 
-/** The state of a step: running, between two tries, or ended. */
+/** `waiting`: between two tries. `kept`: its result is stored. */
 type StepState = "begun" | "waiting" | "kept" | "failed";
 
 export interface Step {
@@ -37,9 +37,9 @@ export interface Step {
    * of what it asks: `ask:sure#…`.
    */
   id: string;
-  /** The step's number among all steps of a run, from 1 on. */
+  /** The step's position among all steps of a run, from 1. */
   number: number;
-  /** The version of the tool's steps that was in use when the step ran. */
+  /** The version of the tool's steps that the run had. */
   version: number;
   /** True if no other step was under way when this one began. */
   isAlone: boolean;
@@ -47,7 +47,6 @@ export interface Step {
   /** Epoch seconds. */
   startedAt: number;
   endedAt?: number;
-  /** The number of tries that have failed. */
   attempts?: number;
   /** The maximum number of tries; absent if only one is allowed. */
   most?: number;
@@ -63,7 +62,7 @@ export interface Step {
   key?: string;
   /** For a question: the beginning of its text. */
   asks?: string;
-  /** For a `failed` or `waiting` step: its latest exception. */
+  /** The latest exception of a `failed` or `waiting` step. */
   error?: { name: string; message: string };
 }
 
@@ -77,7 +76,7 @@ export function nameOfStep(id: string): string {
   return id.startsWith("ask:") ? name.replace(/#[\w-]+(\.\d+)?$/, "") : name;
 }
 
-/** True if a database write stores the end of the step with this name. */
+/** True if a database entry is a step of this name that has ended. */
 export function endsStep(
   { key, value }: Pick<Deno.KvEntry<unknown>, "key" | "value">,
   taskId: string,
@@ -93,7 +92,7 @@ export type StepStore = ReturnType<typeof stepStore>;
 
 export function stepStore(database: Database) {
   return {
-    /** Stores a step as it is now. Returns false if the claim is lost. */
+    /** Stores a step. Returns false if the claim is lost. */
     async save(claim: Claim, { text, ...step }: Step): Promise<boolean> {
       const { taskId, term, expiresAt } = claim;
       const result = text === undefined
@@ -136,15 +135,15 @@ export function stepStore(database: Database) {
       return { kept: ended.length, characters };
     },
 
-    /** Lists the steps of a task in their order, without their results. */
+    /** Lists the steps of a task in order, without their results. */
     async outline(taskId: string): Promise<Omit<Step, "text">[]> {
       const records = await inOrder(taskId);
       return records.map(({ result: _, expiresAt: __, ...step }) => step);
     },
 
     /**
-     * Deletes the results of a task that has ended. Its steps stay, without
-     * results, until the task expires.
+     * Deletes the results of the steps of an ended task. The steps are kept
+     * until the task expires.
      */
     async settle(taskId: string, expiresAt: number): Promise<void> {
       await rewrite(taskId, (transaction, some) => {
@@ -189,19 +188,18 @@ export function stepStore(database: Database) {
   }
 }
 
-/** The maximum length in characters of the ID of a step. */
 const MAX_ID_CHARACTERS = 200;
 
 /**
- * Describes a step for its author: its kind and name, for a question also the
- * beginning of its text.
+ * Describes a step for its author: its kind and name, and how its question
+ * begins.
  */
 export function named(id: string, asks?: string): string {
   const name = `${KINDS[id.slice(0, id.indexOf(":"))]} "${nameOfStep(id)}"`;
   return asks === undefined ? name : `${name} (${asks})`;
 }
 
-/** Describes a step for the beginning of a sentence. */
+/** Describes a step, as the beginning of a sentence. */
 export function titled(id: string, asks?: string): string {
   const name = named(id, asks);
   return name[0].toUpperCase() + name.slice(1);
@@ -226,8 +224,8 @@ export function checkName(name: unknown): void {
 }
 
 /**
- * Returns the line of the author's code from the stack of an error, after a
- * space. Empty if there is none.
+ * Returns the line of the author's code in an error's stack, after a space.
+ * Empty if there is none.
  */
 export function placeOf({ stack = "" }: Error): string {
   const line = stack.split("\n").slice(1)
@@ -238,10 +236,7 @@ export function placeOf({ stack = "" }: Error): string {
   return line === undefined ? "" : ` ${line.trim()}`;
 }
 
-/**
- * A step, sleep or question in the place of the one that earlier runs had
- * there.
- */
+/** A step, sleep or question where earlier runs had a different one. */
 interface Interlude {
   id: string;
   number: number;
@@ -249,13 +244,13 @@ interface Interlude {
   where: Error;
 }
 
-/** Thrown if the author's code was changed before its work had ended. */
+/** Thrown if the author changed the steps of work that has not ended. */
 export class DivergenceError extends Error {
   override name = "DivergenceError";
 
   /**
-   * @param before the step that earlier runs came to
-   * @param instead the step that came instead; absent if the run ended
+   * @param before the step of earlier runs
+   * @param instead the step of this run; absent if it ended
    */
   constructor(before: Step, instead?: Interlude) {
     const was = named(before.id, before.asks);
@@ -274,8 +269,8 @@ export class DivergenceError extends Error {
 /** The time for which a step's failures are remembered after the last one. */
 export const STEP_FAILURES_SECONDS = 7 * 24 * 60 * 60;
 /**
- * The maximum number of steps whose failures are counted. If there are more,
- * those that failed least often are dropped.
+ * The maximum number of steps whose failures are counted; the rarest are
+ * dropped.
  */
 export const MAX_STEPS_COUNTED = 100;
 const MAX_NAME_CHARACTERS = 100;
@@ -286,7 +281,7 @@ export interface StepFailure {
   /** The name of the step, with `#` for each number in it. */
   step: string;
   count: number;
-  /** The times of the first and the last failed try, in epoch seconds. */
+  /** The times of the first and last failed try, in epoch seconds. */
   since: number;
   at: number;
 }
@@ -294,7 +289,8 @@ export interface StepFailure {
 export type StepFailureStore = ReturnType<typeof stepFailureStore>;
 
 /**
- * Merges counts, the most frequent first. Drops those too old, then the rarest.
+ * Merges counts, most frequent first. Drops those that are too old, then the
+ * rarest.
  */
 export function addStepFailures(
   known: readonly StepFailure[],
@@ -320,8 +316,8 @@ export function addStepFailures(
 }
 
 /**
- * Cuts a name, and writes its numbers as `#`, so that the steps of a loop are
- * counted as one.
+ * Shortens a name, and replaces its numbers with `#`, so that the steps of a
+ * loop are counted as one.
  */
 function shortened(name: string): string {
   return name.replaceAll(/\d+/g, "#").slice(0, MAX_NAME_CHARACTERS)
@@ -337,7 +333,7 @@ export function stepFailureStore(database: Database, log: Logger) {
     add: (known, added) => addStepFailures(known, added, database.now()),
   });
   return {
-    /** Counts a failed try, and writes it within a second. */
+    /** Counts a failed try; stored within a second. */
     note({ tool, step }: Pick<StepFailure, "tool" | "step">): void {
       const at = database.now();
       failures.note({
@@ -349,7 +345,7 @@ export function stepFailureStore(database: Database, log: Logger) {
       });
     },
 
-    /** Lists the steps that failed most, the worst first: one read. */
+    /** Lists the steps that failed most, in one read. */
     async list(): Promise<readonly StepFailure[]> {
       return addStepFailures(await failures.read(), [], database.now());
     },

@@ -1,7 +1,7 @@
 /**
- * The answer to a request whose work goes on as a task: in the form of the
+ * The response to a request whose work continues as a task: in the form of the
  * tasks extension if the client declared it, else as text for the model. Any
- * process can then return the task's status.
+ * process can report the task's status.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -25,11 +25,11 @@ import { RpcCode, RpcError } from "../../core/errors.ts";
 import { TASKS_EXTENSION } from "../../core/catalogue/printed_lists.ts";
 
 /**
- * The maximum number of characters of a question's text within a task's state.
+ * The maximum length in characters of a question in the description of a task.
  */
 const MAX_QUESTION_CHARACTERS = 500;
 
-/** Answers a call with the task that goes on after it. */
+/** Responds to a call with the task that its work has become. */
 export function goesOn(call: Call, task: Task): Answer {
   const result = hasTasks(call)
     ? { resultType: "task", ...printTask(task, call.engine.clock()) }
@@ -86,9 +86,7 @@ export function stillWorkingResult(
 const SHOW_LINK =
   "Show the person the link as it is. Once it is answered there, the work goes on. Then call";
 
-/**
- * Puts a task's state before other words. A link stays in a line of its own.
- */
+/** Puts a task's state before a text. A link is on a line of its own. */
 function before(state: string, words: string): string {
   return state.endsWith("\n") ? state + words : `${state} ${words}`;
 }
@@ -100,8 +98,7 @@ function linkIn({ status, waitsFor = "" }: Task) {
 }
 
 /**
- * Makes the tool result for a task that does not exist, or that is not the
- * caller's.
+ * Makes the tool result for a task that does not exist, or is not the caller's.
  */
 export function unknownTaskResult(): CallToolResult {
   return errorResult(UNKNOWN_TASK);
@@ -111,7 +108,7 @@ export function unknownTaskResult(): CallToolResult {
  * Returns the result of a task's tool, as the call itself would have returned
  * it.
  *
- * @param stateless false for a client with a session, which accepts only
+ * @param stateless false for a client with an MCP session, which accepts only
  * objects as structured content
  */
 export function resultOfTask(
@@ -130,7 +127,7 @@ export function resultOfTask(
 /**
  * Describes the state of a task.
  *
- * @param page the page on which the person answers instead of in the client
+ * @param page the page on which the person answers, if not in the client
  */
 export function stateOf(task: Task, page?: string): string {
   const { status, inputRequests, waitsFor } = task;
@@ -157,10 +154,7 @@ export function stateOf(task: Task, page?: string): string {
     : `${does}: ${message}.`;
 }
 
-/**
- * Returns the text of what a task waits for. Otherwise returns the end of its
- * sleep and its progress.
- */
+/** Describes what the task waits for; otherwise its sleep and its progress. */
 function messageOf(task: Task): string | undefined {
   const { statusMessage, waitsFor } = task;
   const end = endOfSleep(task);
@@ -171,9 +165,7 @@ function messageOf(task: Task): string | undefined {
   return statusMessage === undefined ? sleep : `${sleep}: ${statusMessage}`;
 }
 
-/**
- * Formats the time until which a tool sleeps. Undefined if it does not sleep.
- */
+/** Describes the end of a tool's sleep. Undefined if it does not sleep. */
 function endOfSleep({ status, sleepsUntil }: Task): string | undefined {
   if (sleepsUntil === undefined || status !== "working") return undefined;
   return new Date(sleepsUntil * 1000).toISOString().replace(".000", "");
@@ -188,7 +180,7 @@ function questionOf({ message, url }: JsonObject): string {
 
 /**
  * Returns the URL of the page on which the person answers. Undefined if the
- * task has no page.
+ * task has none.
  */
 function addressOfTask(
   { taskId }: Task,
@@ -199,7 +191,6 @@ function addressOfTask(
 
 const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 
-/** True if this request declares the tasks extension. */
 export function knowsTasks(
   { capabilities: { extensions } }: McpClient,
 ): boolean {
@@ -212,7 +203,7 @@ export function hasTasks(
   return stateless && knowsTasks(client);
 }
 
-/** @throws {RpcError} -32021 on HTTP 400 unless the client declared tasks */
+/** @throws {RpcError} -32021 with HTTP 400 unless the client declared tasks */
 export function checkKnowsTasks(client: McpClient): void {
   if (knowsTasks(client)) return;
   throw new RpcError(
@@ -223,8 +214,8 @@ export function checkKnowsTasks(client: McpClient): void {
 }
 
 /**
- * The seconds between two polls of a client. They grow with the seconds since
- * the task last changed.
+ * The seconds between two polls of a client, by the seconds since the task last
+ * changed.
  */
 const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
   [600, 30],
@@ -234,9 +225,9 @@ const POLLS: readonly (readonly [quiet: number, poll: number])[] = [
 ];
 
 /**
- * Formats a task for the wire, as the extension defines it.
+ * Formats a task as the extension defines it.
  *
- *  @param now epoch milliseconds
+ * @param now epoch milliseconds
  */
 export function printTask(task: Task, now: number): JsonObject {
   const { taskId, status, inputRequests, outcome } = task;

@@ -1,6 +1,6 @@
 /**
- * Calls that outlast their requests: calls whose tool runs as a task, and calls
- * that a client makes again to get the result (repeats).
+ * Calls that outlast their requests: calls whose tool runs as a task, and
+ * repeats: the same calls made again, to get the result.
  *
  * @module
  */
@@ -64,8 +64,8 @@ import { reportRun } from "../../core/mcp/exchange/report.ts";
 import type { QuestionPages } from "../../core/mcp/exchange/work.ts";
 
 /**
- * The handling of long calls. The casts are safe: every call that gets here has
- * the {@linkcode TaskEngine}.
+ * The handling of long calls. The casts are safe: every call here has the
+ * {@linkcode TaskEngine}.
  */
 export const taskCalls: LongCalls = {
   repeat(call, tool) {
@@ -104,7 +104,7 @@ export const taskCalls: LongCalls = {
 };
 
 /**
- * Answers a repeat with the task of the earlier call. Undefined if there is
+ * Responds to a repeat with the task of the earlier call. Undefined if there is
  * none.
  */
 async function repeat(
@@ -118,8 +118,8 @@ async function repeat(
 
 /**
  * Begins a task for a client without the tasks extension, and waits for its
- * end. If that takes longer than the tool allows, answers that the task goes
- * on.
+ * end. If the tool takes longer than a call may, responds that the task
+ * continues.
  */
 async function runAsTask(
   toolCall: PreparedCall,
@@ -149,10 +149,7 @@ function answerWith(call: Call, task: Task): Answer {
     : goesOn(call, task);
 }
 
-/**
- * Begins a task. When it ends, the place that the call took in the tool's limit
- * becomes free.
- */
+/** Begins a task. It counts in the tool's limit `callsAtOnce` until it ends. */
 async function startTask(
   toolCall: PreparedCall,
   call: LastingCall,
@@ -183,7 +180,7 @@ async function startTask(
 }
 
 /**
- * Returns the value of `prepare` without the account tokens that `prepare` got.
+ * Returns the value of `prepare` without the account tokens that it was given.
  *
  * @throws {TypeError} if the value itself is such a token
  */
@@ -196,8 +193,8 @@ function keptWithout(given: GivenKeys | undefined, prepared: unknown): unknown {
 }
 
 /**
- * Begins durable work. The place that the call took in the tool's limit becomes
- * free when the work ends or leaves this process.
+ * Begins durable work. It counts in the tool's limit `callsAtOnce` while this
+ * process does it.
  */
 async function startDurable(
   toolCall: PreparedCall,
@@ -224,7 +221,7 @@ async function startDurable(
   return task;
 }
 
-/** The time after which a hand-over is tried again, if the database failed. */
+/** The time until a failed hand-over is tried again. */
 const AGAIN_MILLISECONDS = 5000;
 
 const UNDECLARED =
@@ -247,7 +244,7 @@ export function handOverInTime(
 
   /**
    * Marks the tool as long-running, so that all processes know it before a
-   * client can repeat the call.
+   * client repeats the call.
    */
   async function mark(): Promise<void> {
     await call.engine.tasks.markLong(tool.name);
@@ -282,7 +279,7 @@ function complain(
   } else log.warning("A call could not be handed over", { reference, error });
 }
 
-/** True if a running call may be answered with a task now. */
+/** True if a running call may become a task now. */
 function isFree(call: LastingCall, tool: CompiledTool): boolean {
   const { context, execution: { hasEnded, isStopped } } = call;
   if (hasEnded || isStopped || CallContext.isAsking(context)) return false;
@@ -291,18 +288,15 @@ function isFree(call: LastingCall, tool: CompiledTool): boolean {
   return !CallContext.hasAsked(context) || hasOneClient(call, tool);
 }
 
-/**
- * True if the client can get the result of a long call only by making the same
- * call again.
- */
+/** True if the client can get the result of a long call only by a repeat. */
 export function isRepeatable(call: Call, tool: CompiledTool): boolean {
   return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
     !hasTasks(call);
 }
 
 /**
- * True if no other client can get the result of a call. If many people share a
- * credential or a network, only sessions tell their calls apart.
+ * True if only this client can get the result of a call. If many people share a
+ * credential or a network, only MCP sessions tell their calls apart.
  */
 function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
   const { sessionId, limitKey } = call;
@@ -343,8 +337,8 @@ async function handOver(
 }
 
 /**
- * Makes the durable work of a tool. The tool's present schema parses the stored
- * input.
+ * Makes the durable work of a tool. The stored input is parsed by the tool's
+ * present schema.
  */
 export function durableWorkOf(
   tool: CompiledTool,
@@ -394,9 +388,8 @@ export function durableWorkOf(
 }
 
 /**
- * Returns the server address that a caller's work belongs to, because people
- * are known only at the address where they signed in. Empty for callers who are
- * the same at every address.
+ * Returns the server address that a caller's work belongs to: the one at which
+ * the person signed in. Empty if the caller is the same at every address.
  */
 export function addressOfWork(
   { door }: Pick<Caller, "door">,
@@ -411,8 +404,8 @@ export function resumeBy(
   siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
 ): Resume {
   /**
-   * Finds the caller by the grant of the call. If that has ended, by the grant
-   * that used the task last.
+   * Finds the caller by the grant of the call. If that has ended, by the last
+   * grant that used the task.
    */
   async function findCaller(
     taskId: string,
@@ -458,7 +451,7 @@ export function resumeBy(
   };
 }
 
-/** The reason, shown to the author, why taken-over work has no `upstream`. */
+/** The reason, shown to the author, why resumed work has no `upstream`. */
 export const LACKS_UPSTREAM =
   "The provider's API is out of reach: this work goes on without the request that began it, and so without its sign-in.";
 

@@ -1,6 +1,6 @@
 /**
- * A task's channel to its client after the request that began it has ended.
- * Progress, questions and answers go through the task's record.
+ * A task's channel to its client once the original request has ended. Progress,
+ * questions and answers are stored in the task's record.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -40,7 +40,7 @@ interface Surroundings extends Pick<TaskParts, "tasks" | "questions" | "log"> {
   call?: OriginCall;
   /** False if the task must not ask questions. */
   mayAsk: boolean;
-  /** The steps of durable work, and its waits for a webhook. */
+  /** The steps of durable work, and its webhook waits. */
   durable?: {
     steps: DurableSteps;
     waits: WaitStore;
@@ -64,7 +64,7 @@ export class TaskChannel implements Work {
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
   readonly parking?: Work["parking"];
-  /** The keys of questions of a task that is not durable. */
+  /** The keys of a plain task's questions. */
   readonly #keys = new Set<string>();
   readonly #links = new Set<string>();
 
@@ -136,7 +136,7 @@ export class TaskChannel implements Work {
   }
 
   /**
-   * Shows a link in the task's status, for the model, and does not wait for the
+   * Shows a link in the task's status, for the model, without waiting for the
    * person. Returns a function that removes the link.
    */
   async showLink({ message, address }: Link): Promise<() => Promise<void>> {
@@ -150,7 +150,7 @@ export class TaskChannel implements Work {
     };
   }
 
-  /** The link in the task's status. Undefined if it shows none. */
+  /** The link in the task's status, if any. */
   get link(): string | undefined {
     return [...this.#links].at(-1);
   }
@@ -177,7 +177,7 @@ export class TaskChannel implements Work {
 
   /**
    * Writes progress into the task's status, because a task sends no
-   * notifications. Also sends it to a call that is waiting for the task.
+   * notifications. Also sends it to a call that waits for the task.
    */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;

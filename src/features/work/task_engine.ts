@@ -1,8 +1,3 @@
-/**
- * The request engine, with the tasks of this server.
- *
- * @module
- */
 import type { Call } from "../../core/mcp/exchange/call.ts";
 import type { MethodEngine } from "../../core/mcp/methods/method_engine.ts";
 import type { TaskRegistry } from "./task_registry.ts";
@@ -13,5 +8,5 @@ export interface TaskEngine extends MethodEngine {
   taskRegistry: TaskRegistry;
 }
 
-/** A call whose work may go on as a task. */
+/** A call that may become a task. */
 export type LastingCall = Call & { readonly engine: TaskEngine };

@@ -1,7 +1,6 @@
 /**
- * A task that runs in this process, from its beginning to its end here. When
- * the process stops, a plain task fails, and durable work goes on in another
- * process.
+ * A task that runs in this process. When the process stops, a plain task fails,
+ * and another process resumes durable work.
  *
  * @module
  */
@@ -39,13 +38,12 @@ import {
 import { logRepeated } from "../../core/log/log.ts";
 import { HEARTBEAT_SECONDS } from "../../core/kv/leases.ts";
 
-/** The time for which a stopping process waits for the database. */
 const STOP_MILLISECONDS = 5000;
 
 interface TaskStart extends Partial<Pick<CallInProgress, "mayAsk">> {
   taskId: string;
   origin: TaskOrigin;
-  /** The call that became the task while it ran. */
+  /** The running call that became the task. */
   call?: OriginCall;
   durable?: DurableState;
 }
@@ -60,8 +58,8 @@ export class TaskExecution {
   readonly #abort = new AbortController();
   readonly #steps?: DurableSteps;
   /**
-   * The end that the task gets when the signal fires. Undefined for durable
-   * work, which then goes on in another process.
+   * The end of the task when the signal fires. Undefined for durable work,
+   * which another process then resumes.
    */
   #onAbort?: SettledTask;
 
@@ -122,7 +120,6 @@ export class TaskExecution {
     return this.#abort.signal;
   }
 
-  /** Fires the abort signal of the tool. */
   fire(reason: string): void {
     const { log } = this.parts;
     fire(this.#abort, reason, {
@@ -179,9 +176,7 @@ export class TaskExecution {
     }
   }
 
-  /**
-   * True while the grant that began the task, or that used it last, is alive.
-   */
+  /** True while the first or the last grant that used the task is alive. */
   async #isAllowed(): Promise<boolean> {
     const { taskId, origin: { authenticated, caller } } = this;
     // The session of a 2025 client is not checked: its task outlives it.
@@ -191,9 +186,9 @@ export class TaskExecution {
   }
 
   /**
-   * Watches the lease of the task, the rights of its caller, and its record,
-   * because a client may end the task through any process. Returns the function
-   * that ends the watch.
+   * Watches the task's lease, its caller's rights, and its record, because a
+   * client may end the task through any process. Returns the function that ends
+   * the watch.
    *
    * @param end ends the task in this process
    */
@@ -233,7 +228,7 @@ export class TaskExecution {
     };
   }
 
-  /** Leaves durable work to other processes. Ends a plain task. */
+  /** Leaves durable work to other processes; ends a plain task. */
   async leave(): Promise<void> {
     const { claim, parts: { runs, database } } = this;
     if (claim) {
@@ -247,7 +242,7 @@ export class TaskExecution {
     this.fire(STOPPING);
   }
 
-  /** Stores the end of the task, and reports it to the log. */
+  /** Stores the end of the task, and logs it. */
   async end(settled: SettledTask, statusMessage?: string): Promise<void> {
     const { taskId, claim } = this;
     const { tasks, stopping: signal } = this.parts;
@@ -283,7 +278,7 @@ export class TaskExecution {
     report(found?.status === "cancelled" ? { outcome: "cancelled" } : ending);
   }
 
-  /** Stores a step, and counts its failed try if it has one. */
+  /** Stores a step, and counts its failed try, if any. */
   async #store(claim: Claim, step: Step): Promise<boolean> {
     const { steps, failures } = this.parts;
     const isSaved = await steps.save(claim, step);

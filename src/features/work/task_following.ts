@@ -51,7 +51,7 @@ export const followedTasks: FollowedKind = {
  * ended.
  *
  * @param binding the issuer, resource and subject of the task's caller
- * @throws the signal's reason when it fires first
+ * @throws the reason of the signal, if it fires first
  */
 export async function followTask(
   tasks: TaskStore,
@@ -71,9 +71,9 @@ export async function followTask(
 /**
  * Finds a caller's task, if the caller may be granted the scopes of its tool.
  *
- * @throws {ChallengeError} 403 when the scopes were not granted, but could be
- * @throws {ToolError} when the task uses the caller's accounts, which this
- * access token does not allow
+ * @throws {ChallengeError} 403 if the scopes were not granted, but could be
+ * @throws {ToolError} if the task uses the caller's accounts, which this access
+ * token does not allow
  */
 export async function findTask(
   tasks: Pick<TaskStore, "find">,
@@ -94,8 +94,8 @@ export async function findTask(
 }
 
 /**
- * Finds the caller's task, and records this call's grant as the one that used
- * it last. The task ends when that grant ends.
+ * Finds the caller's task, and records that this call's grant used it last. The
+ * task ends with that grant.
  */
 export async function useTask(
   { caller, engine: { tasks } }: Pick<LastingCall, "caller" | "engine">,

@@ -1,7 +1,7 @@
 /**
- * The lists of tasks: one list has a person's tasks of all clients. The lists
- * also limit the number of stored tasks. Each entry names the grant that used
- * the task last.
+ * The lists of tasks: a person's list has the tasks of all clients. The lists
+ * also limit the number of stored tasks. Each entry names the last grant that
+ * used the task.
  *
  * @module
  */
@@ -50,9 +50,7 @@ export interface ListedTask extends Omit<Task, "outcome"> {
   isUnattended: boolean;
 }
 
-/**
- * Reads the entries of a person's lists of tasks: one list for each binding.
- */
+/** Reads the entries of a person's lists of tasks, one for each binding. */
 export async function listedOf(
   database: Database,
   ...bindings: readonly string[]
@@ -97,7 +95,7 @@ export function taskLists(database: Database) {
     /**
      * Records that a grant of the task's person uses the task.
      *
-     * @param reading the last use, if a read of it has begun
+     * @param reading the last use, if it is already being read
      */
     async use(
       taskId: string,
@@ -112,19 +110,18 @@ export function taskLists(database: Database) {
       );
     },
 
-    /** Returns the grant that used a task last. */
     async userOf(taskId: string, binding: string): Promise<string | undefined> {
       return (await readUse(taskId, { binding }))?.value.grantId;
     },
 
-    /** True if a list holds at least `count` stored tasks. */
+    /** True if a list has at least `count` stored tasks. */
     async hasMany(list: string, count: number): Promise<boolean> {
       const listed = await database.list(tasksOfKey(list), { limit: count });
       return listed.length >= count;
     },
 
     /**
-     * Lists the tasks of a person, for the copy of their data. Durable work
+     * Lists the tasks of a person, for the export of their data. Durable work
      * comes with its steps, and with its input until it has ended.
      */
     async listOf(binding: string) {
@@ -137,7 +134,7 @@ export function taskLists(database: Database) {
       );
     },
 
-    /** Wakes a person's durable work whose tool `isWanted` accepts. */
+    /** Resumes a person's durable work, for tools that `isWanted` accepts. */
     async wake(
       bindings: readonly string[],
       isWanted: (tool: string) => boolean,
@@ -205,7 +202,7 @@ function rank({ isOpen, createdMilliseconds }: TaskOfPerson): number {
 /** The binding of a task's caller, and the grant that uses the task. */
 export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
-/** The members of a new task. `list` is by default the list of its caller. */
+/** The members of a new task. `list` is the caller's by default. */
 type NewTask = Partial<
   Pick<TaskRecord, "tool" | "scopes" | "needsAccounts" | "list" | "repeat">
 >;
@@ -299,7 +296,7 @@ export function taskBeginnings(database: Database) {
     /**
      * Stores a new task of durable work, and claims it for this process.
      *
-     * @throws {HttpError} 413 when its {@linkcode RunBeginning} is too long
+     * @throws {HttpError} 413 if its {@linkcode RunBeginning} is too long
      */
     async createDurable(
       taskId: string,

@@ -1,7 +1,7 @@
 /**
  * The methods of the tasks extension: `tasks/get`, `tasks/update`,
- * `tasks/cancel`. Also the server's own tools by which clients without the
- * extension get the result of a call that became a task.
+ * `tasks/cancel`. Also the built-in tools by which clients without the
+ * extension get the result of a task.
  *
  * @module
  */
@@ -51,14 +51,17 @@ export async function updateTask(call: LastingCall): Promise<Answer> {
   return { result: printedLists.printer.result({}) };
 }
 
-/** Answers `tasks/cancel`. The process that runs the task notices soon. */
+/**
+ * Answers `tasks/cancel`. The process that runs the task notices within a
+ * second.
+ */
 export async function cancelTask(call: LastingCall): Promise<Answer> {
   const { taskId } = await findOwnTask(call);
   await call.engine.tasks.end(taskId, { status: "cancelled" });
   return { result: call.printedLists.printer.result({}) };
 }
 
-/** Finds the caller's task that a request names. */
+/** Finds the task that a request names, if it is the caller's. */
 async function findOwnTask(call: LastingCall): Promise<Task> {
   checkKnowsTasks(call.client);
   const { taskId } = call.params;
@@ -71,12 +74,12 @@ async function findOwnTask(call: LastingCall): Promise<Task> {
 }
 
 /**
- * The time for which `task_status` waits for a change, because models poll
- * rarely.
+ * The maximum time for which `task_status` waits for a change, because models
+ * poll rarely.
  */
 const PATIENCE_MILLISECONDS = 25_000;
 
-/** Answers a call of one of the server's own tools. */
+/** Answers a call of one of the built-in tools. */
 export async function callTaskTool(
   call: LastingCall,
   name: string,

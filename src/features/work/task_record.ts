@@ -26,17 +26,16 @@ import { DURABLE_SECONDS } from "../../authoring/durable.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { setWake } from "../../core/store/waiting_work.ts";
 
-/** The lifetime of a task's result after its end, in seconds. */
+/** The time for which an ended task is stored, in seconds. */
 export const TASK_SECONDS = 24 * 60 * 60;
 
 /**
  * The lifetime of the records of a running task, in seconds. They are renewed
- * after half an hour, so that they always outlast the task's end by a day.
+ * every half hour, so an ended task can still be read for a day.
  */
 export const RUNNING_SECONDS = TASK_SECONDS + 60 * 60;
 const RENEWED_SECONDS = 30 * 60;
 
-/** True if the records of a running task have to be renewed. */
 export function isToBeRenewed({ expiresAt }: Expiring, now: number): boolean {
   return expiresAt - now <= RUNNING_SECONDS - RENEWED_SECONDS;
 }
@@ -44,7 +43,6 @@ export function isToBeRenewed({ expiresAt }: Expiring, now: number): boolean {
 /** The maximum length in characters of a status message in a record. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
-/** MCP extension Tasks, Task Status. */
 export type TaskStatus =
   | "working"
   | "input_required"
@@ -52,13 +50,16 @@ export type TaskStatus =
   | "failed"
   | "cancelled";
 
-/** A stored task. Its answers and its lease are separate records. */
+/**
+ * A stored task. The answers to its questions and its lease are separate
+ * records.
+ */
 export interface TaskRecord extends Expiring {
   binding: string;
   /** The name of the list that limits how many tasks are stored. */
   list: string;
   tool?: string;
-  /** The grant under which the task began. It names the client. */
+  /** The grant under which the task began. */
   grantId?: string;
   /** The scopes that the task's tool needed; absent if none. */
   scopes?: readonly string[];
@@ -69,16 +70,14 @@ export interface TaskRecord extends Expiring {
   statusMessage?: string;
   /** The `progress` value of that message. A later run may only raise it. */
   progress?: number;
-  /**
-   * The text for the client: why a parked task waits, or the link of a page
-   * that the task waits for.
-   */
+  /** The text for the client: why a parked task waits, or the page to open. */
   waitsFor?: string;
   /**
-   * The end of the tool's sleep in epoch seconds; absent unless it is parked.
+   * The end of the tool's sleep in epoch seconds; set only while the task is
+   * parked.
    */
   sleepsUntil?: number;
-  /** Epoch milliseconds, because clients get a timestamp. */
+  /** Epoch milliseconds. */
   createdMilliseconds: number;
   updatedMilliseconds: number;
   /** Open questions, by key. */
@@ -88,28 +87,27 @@ export interface TaskRecord extends Expiring {
   /** True if the result says that the tool has failed. */
   isError?: true;
   /**
-   * The name by which repeats of the call find the task. Absent if they may
-   * not.
+   * The name by which a repeat of the call finds the task. Absent if no repeat
+   * may get its result.
    */
   repeat?: string;
   /** Present if the task's work survives its process. */
   durable?: {
-    /** The seconds for which the task is stored after its end. */
+    /** The seconds for which the ended task is stored. */
     keep: number;
     /** The server address that the run belongs to. */
     address: string;
-    /** The version of the run's record when the run ended the task. */
+    /** The version of the run's record when the run ended. */
     endedBy?: string;
   };
 }
 
-/** The messages of a running task. */
 export type TaskMessages = Pick<
   TaskRecord,
   "statusMessage" | "progress" | "waitsFor"
 >;
 
-/** A task, as it is read for its client. */
+/** A task as its client reads it. */
 export interface Task extends
   Omit<
     TaskRecord,
@@ -125,9 +123,7 @@ export interface Task extends
   /** The scopes that the tool needed. Reading the task needs them too. */
   scopes: readonly string[];
   inputRequests?: Record<string, InputRequest>;
-  /**
-   * For durable work: the seconds for which the task is stored after its end.
-   */
+  /** For durable work: the seconds for which the ended task is stored. */
   keep?: number;
   /** If `completed`: the method's result. If `failed`: a JSON-RPC error. */
   outcome?: JsonObject;
@@ -135,18 +131,16 @@ export interface Task extends
 
 /** A person's list entry for a task. */
 export interface TaskOfPerson extends Expiring {
-  /** The grant that used the task last. The task ends with this grant. */
+  /** The last grant that used the task. The task ends with it. */
   grantId?: string;
   createdMilliseconds: number;
   isOpen?: true;
 }
 
-/** True for the status of a task that has ended. */
 export function isTerminal(status: TaskStatus): boolean {
   return status !== "working" && status !== "input_required";
 }
 
-/** True while a question of a task waits for its answer. */
 export async function isAsking(
   database: Database,
   taskId: string,
@@ -163,8 +157,8 @@ export function shortMessage(message: string): string | undefined {
 /**
  * Reads a task with the texts that its record refers to.
  *
- * @throws {import("../../core/kv/texts.ts").TextExpiredError} when one of these
- * texts has just expired
+ * @throws {import("../../core/kv/texts.ts").TextExpiredError} if one of them
+ * has just expired
  */
 export async function readTask(
   database: Database,
@@ -203,8 +197,8 @@ export function nextUpdate(
  * Changes a task that has not ended. Tries again if another change comes first.
  * Returns false if the task has ended, or if `change` returns undefined.
  *
- * @param change gets `isUnchanged` true if a commit failed although the task is
- * the same: then a check of `extraWrites` has failed
+ * @param change gets `isUnchanged` if it is called again for the same task,
+ * because a check of `extraWrites` has failed
  */
 export function changeTask(
   database: Database,
@@ -236,9 +230,7 @@ export function changeTask(
   );
 }
 
-/**
- * The maximum length in characters of one question. A record may have several.
- */
+/** The maximum length in characters of one question. */
 const MAX_QUESTION_CHARACTERS = 1000;
 
 /**
@@ -247,7 +239,6 @@ const MAX_QUESTION_CHARACTERS = 1000;
  */
 const MAX_OPEN_CHARACTERS = 24_000;
 
-/** True if a task's record has room for one more question. */
 function hasRoomFor(
   { questions }: Pick<TaskRecord, "questions">,
   key: string,
@@ -265,9 +256,8 @@ interface AnswerRecord extends Expiring {
 interface Asking {
   signal: AbortSignal;
   /**
-   * For durable work: stores the answer, as JSON, before the record of the
-   * answer is deleted. If an earlier run asked the same question, it may have
-   * got the answer already.
+   * For durable work: stores the answer, as JSON, before its record is deleted.
+   * The answer may already be stored if an earlier run asked the same question.
    */
   keep?(answer: string): Promise<void>;
 }
@@ -296,8 +286,8 @@ export function taskQuestions(database: Database) {
 
   return {
     /**
-     * Opens a question and waits for its answer. If the record has no room for
-     * it, first waits until other questions are answered.
+     * Asks a question and waits for its answer. If the record is full, first
+     * waits until other questions are answered.
      */
     async ask(
       taskId: string,
@@ -372,7 +362,7 @@ export function taskQuestions(database: Database) {
      * Accepts answers to open questions, and ignores others. Returns true if it
      * accepted one.
      *
-     * @param extraWrites further checks and writes of an answer's commit
+     * @param extraWrites added to the commit of each answer
      */
     async answer(
       taskId: string,

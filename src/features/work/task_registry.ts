@@ -1,7 +1,7 @@
 /**
- * The tasks that run in this process. A task begins with a call here, or a
- * running call becomes a task. Durable work is also taken over from other
- * processes once its time has come or its process has died.
+ * The tasks that run in this process. A task begins here, or a running call
+ * becomes one. Durable work is also taken over from other processes, when its
+ * time has come or its process has died.
  *
  * @module
  */
@@ -31,10 +31,10 @@ import {
 } from "../../core/mcp/exchange/long_messages.ts";
 import type { Claim } from "./run_record.ts";
 
-/** The time for which `wake` waits until the work that it claimed is done. */
+/** The maximum time for which `wake` waits for the work that it claimed. */
 const WAKE_MILLISECONDS = 50_000;
 
-/** A task that has begun, and a promise of its end in this process. */
+/** A task, and a promise of its end in this process. */
 export interface Started {
   task: Task;
   done: Promise<void>;
@@ -82,7 +82,7 @@ export class TaskRegistry {
 
   /**
    * The time in epoch seconds at which the first durable run of this process
-   * goes on. Infinite if there are no runs. Undefined if a run is not waiting.
+   * resumes. Infinite if there are no runs. Undefined if a run is not waiting.
    */
   get waitsUntil(): number | undefined {
     const untils = this.#durable.map(({ parking }) => parking.until);
@@ -94,10 +94,8 @@ export class TaskRegistry {
   /**
    * Creates a task and begins to work on it.
    *
-   * @param durable present for durable work
-   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
-   * many tasks, 413 when the {@linkcode RunBeginning} of durable work is too
-   * long
+   * @throws {HttpError} 503 if the server stops, 429 if the caller has too many
+   * tasks, 413 if the {@linkcode RunBeginning} of durable work is too long
    */
   start(
     origin: TaskOrigin,
@@ -124,10 +122,11 @@ export class TaskRegistry {
   }
 
   /**
-   * Turns a running call into a task. Stores the task before the call is
+   * Turns a running call into a task, which is stored before the call is
    * answered. Deletes it again if the call has ended by then.
    *
-   * @throws what {@linkcode start} throws; the call then goes on without a task
+   * @throws what {@linkcode start} throws; the call then continues without a
+   * task
    */
   async handOver(
     { request: origin, result, statusMessage, repeat, mayAsk, take }:
@@ -157,10 +156,7 @@ export class TaskRegistry {
     });
   }
 
-  /**
-   * Claims work whose time has come, and waits at most 50 seconds for its end
-   * here.
-   */
+  /** Claims work whose time has come, and waits at most 50 seconds for it. */
   async wake(): Promise<void> {
     const before = new Set(this.#here.values());
     await this.poller.poll();
@@ -185,7 +181,7 @@ export class TaskRegistry {
   }
 
   /**
-   * From now on refuses new tasks. Parks durable work between two steps, and
+   * Refuses new tasks from now on. Parks durable work between two steps, and
    * ends plain tasks that wait for a person.
    */
   refuse(): void {
@@ -194,7 +190,7 @@ export class TaskRegistry {
     for (const { parking } of this.#here.keys()) parking.release();
   }
 
-  /** Leaves durable work to other processes; plain tasks fail. */
+  /** Leaves durable work to other processes; fails plain tasks. */
   async stop(): Promise<void> {
     this.refuse();
     this.#stopping.abort();
@@ -209,7 +205,7 @@ export class TaskRegistry {
     await this.#parts.failures.close();
   }
 
-  /** Goes on with a claimed run, gives up its claim, or ends its task. */
+  /** Resumes a claimed run, releases its claim, or ends its task. */
   async takeOver(claim: Claim): ReturnType<Poller["takeOver"]> {
     const parts = this.#parts;
     const { runs, database, stopping: signal } = parts;
@@ -275,7 +271,8 @@ export class TaskRegistry {
   }
 
   /**
-   * Runs a task in this process. When it ends, its caller may begin another.
+   * Runs a task in this process, and stops counting it for its caller when it
+   * ends.
    */
   #execute(execution: TaskExecution, work: TaskWork["run"]): Promise<void> {
     if (this.#room.isClosed) execution.parking.release();
@@ -293,17 +290,19 @@ export class TaskRegistry {
 export const MAX_TASKS_PER_CALLER = 100;
 
 /**
- * The maximum number of tasks that are stored within a day for a person or a
- * list, in any state.
+ * The maximum number of tasks, in any state, that are stored within a day for a
+ * person or a list.
  */
 export const MAX_TASKS_KEPT = 1000;
 
-/** The `Retry-After` in seconds: stored tasks expire one by one. */
+/**
+ * The `Retry-After` in seconds, in which some stored tasks will have expired.
+ */
 const KEPT_RETRY_SECONDS = 600;
 
-/** The running tasks of this process. Limits how many each caller may have. */
+/** The running tasks of this process, limited for each caller. */
 export class TaskRoom extends CallerBound {
-  /** True once the server stops: new tasks are refused. */
+  /** True once the server refuses new tasks because it stops. */
   isClosed = false;
 
   constructor(private readonly tasks: Pick<TaskStore, "hasMany">) {
@@ -313,8 +312,8 @@ export class TaskRoom extends CallerBound {
   /**
    * Counts a new task for its caller, and the memory of its message.
    *
-   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
-   * many tasks
+   * @throws {HttpError} 503 if the server stops, 429 if the caller has too many
+   * tasks
    */
   enter(origin: MessageHolder): void {
     if (this.isClosed) throw new HttpError(503, "The server is stopping");
@@ -322,18 +321,18 @@ export class TaskRoom extends CallerBound {
     longMessageBudget.add(origin);
   }
 
-  /** Stops counting a task that has ended here. */
+  /** Stops counting a task. */
   leave(origin: MessageHolder): void {
     this.release(origin.limitKey);
     longMessageBudget.delete(origin);
   }
 
   /**
-   * Chooses the list whose limit on stored tasks holds for a new task. A caller
-   * that may be many people has many lists, filled evenly, so that none takes
-   * longer to count than a person's.
+   * Chooses the list that counts a new task. A caller that may be many people
+   * has many lists, filled evenly, so that each is counted as fast as a
+   * person's.
    *
-   * @throws {LimitError} when that list is full
+   * @throws {LimitError} if that list is full
    */
   async chooseList(
     { caller, limitKey }: Pick<TaskOrigin, "caller" | "limitKey">,
@@ -349,25 +348,25 @@ export class TaskRoom extends CallerBound {
 }
 
 /**
- * The time after which a run is tried again if this process lacks the run's
- * tool or steps, the provider of its caller, or the encryption keys of the
+ * The seconds until the next try to resume a run for which this process lacks
+ * the tool or steps, the caller's provider, or the encryption keys of the
  * caller's accounts.
  */
 const MISSING_SECONDS = 30;
 /**
- * The time for which work is left to other processes that may know the run's
- * tool, steps, provider or keys.
+ * The seconds for which a run is left to other processes that may have what
+ * this one lacks.
  */
 const MISSED_SECONDS = 60 * 60;
 /**
- * The time for which a claim waits for the database. It is shorter than the
- * lease, because a claimed run that does not begin counts as a process's death.
+ * The time for which a claim waits for the database. Shorter than the lease: a
+ * claim that outlives it would look as if this process had died.
  */
 const CLAIM_MILLISECONDS = 20_000;
 
 /**
  * Leaves a run to other processes, which may have the tool, steps or settings
- * that this one lacks. Returns false once that has lasted for an hour.
+ * that this one lacks. Returns false after an hour without one.
  */
 async function leave(
   { runs, database }: TaskParts,
@@ -383,7 +382,7 @@ async function leave(
 
 /**
  * Leaves a run if this process lacks its tool, steps or settings. Ends it with
- * an error if no process had them for too long.
+ * an error if all processes have lacked them for an hour.
  */
 async function leaveOrFail(
   parts: TaskParts,

@@ -1,8 +1,7 @@
 /**
  * The runs of durable work, and the claims on them. A process claims a run by
- * writing the run's record. Each later write for the work checks that the
- * record still has this version. So if another process takes over, a process
- * that was paused can write nothing.
+ * writing the run's record, and each later write for the work checks that
+ * version. So a paused process can write nothing once another has taken over.
  *
  * @module
  */
@@ -55,7 +54,7 @@ export type Taking =
   | {
     /**
      * `held`: another process does the run. `watched`: that process may have
-     * died, which will be known soon.
+     * died; a later try will know.
      */
     because: "ended" | "held" | "watched" | "lost";
   };
@@ -79,9 +78,7 @@ export function taskRunStore(
 ) {
   const leases = new WatchedTaskLeases(database, confirmSeconds);
 
-  /**
-   * Returns the reason not to take a run now. Undefined if it may be taken.
-   */
+  /** Returns the reason not to take a run now. Undefined if it may be taken. */
   async function reasonToLeave(
     wake: Wake,
     task: Entry<TaskRecord>,
@@ -99,8 +96,8 @@ export function taskRunStore(
   }
 
   /**
-   * Writes into the task's record that the task waits. With no reason, writes
-   * that it goes on.
+   * Records that a task waits and for what; without a reason, that it has
+   * resumed.
    */
   function setWait(
     transaction: Transaction,
@@ -198,15 +195,15 @@ export function taskRunStore(
     },
 
     /**
-     * Parks a run: gives up the claim, and sets the time at which a process
-     * goes on with it.
+     * Parks a run: releases the claim, and sets the time at which a process
+     * resumes it.
      *
      * @param dueSeconds undefined if the run only waits for answers
      * @param questions the keys of the open questions that the run waits for
      * @param more see {@linkcode RunRecord} and {@linkcode TaskRecord};
-     * `deaths` is set for a run that is put off as soon as it was taken;
+     * `deaths`: set for a run that is postponed as soon as it was taken;
      * `waits`: the keys of the open waits that the run waits for
-     * @returns `answered` if an answer has come, so that the run goes on;
+     * @returns `answered` if an answer has come, so that the run is not parked;
      * `lost` if the claim is lost
      */
     async park(

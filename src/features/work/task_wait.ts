@@ -1,6 +1,6 @@
 /**
  * Lets a call wait until its task ends or needs a person, but no longer than
- * clients wait for a response. During the wait the client is asked the task's
+ * clients wait for a response. Meanwhile it asks the client the task's
  * questions.
  *
  * @module
@@ -19,17 +19,17 @@ import {
 } from "../../core/protocol/question.ts";
 
 /**
- * Asks the client of a waiting call the questions of its task. An answer is
- * stored for the task, which may run in another process.
+ * Asks the client of a waiting call the questions of a task, and stores the
+ * answers for the task.
  */
 export class TaskRelay {
   /**
-   * The time until which an answer prolongs the wait, by `performance.now()`.
+   * The time to which an answer has prolonged the wait, by `performance.now()`.
    */
   untilMilliseconds = -Infinity;
   /**
-   * The questions that the client was asked, by key. Each has a controller that
-   * withdraws the question if its answer is no longer needed.
+   * The questions that the client was asked, by key. Each controller withdraws
+   * one whose answer is no longer needed.
    */
   #asked = new Map<string, AbortController>();
   /** Questions that the client did not answer. */
@@ -63,7 +63,7 @@ export class TaskRelay {
     return isAsked;
   }
 
-  /** Withdraws the questions that are not answered. */
+  /** Withdraws the open questions. */
   end(): void {
     for (const asked of this.#asked.values()) {
       asked.abort(new Error("The call has ended"));
@@ -97,7 +97,7 @@ export class TaskRelay {
   }
 }
 
-/** Adds the `elicitationId` that a 2025 client needs to open a page. */
+/** Adds the `elicitationId` that MCP 2025-11-25 needs to open a page. */
 function forGeneration(
   { method, params }: InputRequest,
   { stateless }: LastingCall,
@@ -109,7 +109,7 @@ function forGeneration(
 
 /**
  * Waits for a task like {@linkcode waitForTask}, as long as a call of its tool
- * may take. If the client cancels the call, the task ends.
+ * may take. Ends the task if the client cancels the call.
  */
 export async function waitAsCall(
   call: LastingCall,
@@ -132,8 +132,8 @@ export async function waitAsCall(
 
 /**
  * Waits until a task has ended, has another status, sends its person to a page,
- * or the time is over. Open questions and each answer prolong the wait. Returns
- * the task; undefined if it is gone.
+ * or the time is over. Open questions and each answer prolong the wait.
+ * Undefined if the task is gone.
  *
  * @param relay asks the client; if absent, a question ends the wait
  * @throws the reason for which the call was stopped

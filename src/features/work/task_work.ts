@@ -1,6 +1,6 @@
 /**
- * The work of a tool in a task, the call that began the task, and what all
- * tasks of a process share.
+ * The work of a task's tool, the call that began it, and what all tasks of a
+ * process share.
  *
  * @module
  */
@@ -39,7 +39,6 @@ import {
 import { Expelled } from "./journal.ts";
 import { Parked } from "./parking.ts";
 
-/** The stores and settings that all tasks of a process share. */
 export interface TaskParts {
   database: Database;
   tasks: TaskStore;
@@ -50,18 +49,21 @@ export interface TaskParts {
   /** Limits the open questions of plain tasks. */
   questions: CallerBound;
   log: Logger;
-  /** True in development: clients get the causes of internal errors. */
+  /** True in development, when clients get the causes of internal errors. */
   showsCauses?: boolean;
-  /** The class of contexts, with the members that features add. */
+  /** The class of tool contexts, with the members that features add. */
   Context?: typeof CallContext;
   /**
-   * Fires when the process stops. From then on nothing waits to store the end
+   * Fires when the process stops. After that, nothing retries to store the end
    * of a task.
    */
   stopping: AbortSignal;
 }
 
-/** The call that began a task. In another process some members are unknown. */
+/**
+ * The call that began a task. Some members are unknown if another process
+ * resumes the task.
+ */
 export interface TaskOrigin extends
   MessageHolder,
   Pick<
@@ -76,9 +78,9 @@ export interface TaskOrigin extends
     | "advise"
   > {
   readonly authenticated: Authenticated;
-  /** Sends the progress of the task to a client whose call waits for it. */
+  /** Sends progress to a client whose call waits for the task. */
   relayProgress?(progress: JsonObject): Promise<void>;
-  /** Records the end of the task in the log, and for its person. */
+  /** Logs the end of the task, and adds it to the person's list of calls. */
   endTask(taskId: string, outcome: Outcome): void;
 }
 
@@ -92,11 +94,12 @@ export interface CallInProgress {
   readonly request: TaskOrigin & OriginCall;
   readonly result: Promise<CallToolResult>;
   /**
-   * The name by which repeats of the call find its task. Undefined if none may.
+   * The name by which a repeat of the call finds its task. Undefined if no
+   * repeat may get its result.
    */
   readonly repeat?: string;
   /**
-   * False if another caller may get the result. Then the tool must not ask the
+   * False if another caller may get the result. The tool must then not ask the
    * client.
    */
   readonly mayAsk: boolean;
@@ -108,7 +111,7 @@ export interface CallInProgress {
   take(task: Task, work: Work): boolean;
 }
 
-/** The work of a tool. The work ends with its process, unless it is durable. */
+/** The work of a tool. Only durable work outlives its process. */
 export interface TaskWork {
   tool: string;
   /** The scopes that the tool needs. Reading the task later needs them too. */
@@ -118,7 +121,7 @@ export interface TaskWork {
   run(context: Context): Promise<CallToolResult>;
 }
 
-/** The start of durable work, as it is stored. */
+/** The start of durable work, as stored. */
 export interface DurableStart
   extends Pick<NewRun, "keep" | "version" | "address"> {
   beginning: RunBeginning;
@@ -127,8 +130,8 @@ export interface DurableStart
 export interface DurableWork extends TaskWork {
   version: number;
   /**
-   * Takes one of the tool's `callsAtOnce` places. Returns the function that
-   * frees it. Undefined if none is free.
+   * Counts the work in the tool's limit `callsAtOnce`. Returns the function
+   * that ends that; undefined if the limit is reached.
    */
   enter?(limitKey: LimitKey | undefined): (() => void) | undefined;
 }
@@ -139,17 +142,14 @@ export interface ClaimedWork {
    * Undefined if this process does not know the tool, or if `lacks` is set.
    */
   work?: DurableWork;
-  /**
-   * The name of a setting that the tool needs for accounts, and that is not
-   * set.
-   */
+  /** The name of a missing setting that the tool needs for accounts. */
   lacks?: string;
   origin: TaskOrigin;
   /** True if the caller may still do the work. */
   isAllowed: boolean;
   /**
-   * False if this process does not know the provider or issuer of the caller,
-   * but another process may.
+   * False if this process does not know the provider or issuer of the caller;
+   * another process may.
    */
   isConfigured: boolean;
 }
@@ -160,10 +160,9 @@ export type Resume = (
   beginning: RunBeginning,
 ) => Promise<ClaimedWork>;
 
-/** The claim on a run, and the steps with which it goes on. */
+/** The claim on a run, and the steps that earlier runs have done. */
 export interface DurableState {
   claim: Claim;
-  /** The steps of earlier runs. */
   steps: readonly Step[];
   version: number;
 }
@@ -186,7 +185,6 @@ export const EXPELLED: SettledTask = {
   },
 };
 
-/** The log of exceptions, and the setting for the errors that clients get. */
 type Told = Pick<TaskParts, "log" | "showsCauses">;
 
 export function resultEnding(result: CallToolResult): SettledTask {
@@ -204,8 +202,8 @@ export function failedEnding(
 }
 
 /**
- * Makes the end of a task from an exception. Undefined if the work goes on in
- * another process.
+ * Makes the end of a task from an exception. Undefined if another process
+ * resumes the work.
  */
 export function endingOf(
   error: unknown,
@@ -232,12 +230,12 @@ export function taskEndOf({ result, error }: SettledTask): TaskEnd {
     : { status: "failed", outcome: { ...error } };
 }
 
-/** The minimum time between two writes of a status message, in milliseconds. */
+/** The minimum time between two writes of a status message. */
 const MESSAGE_MILLISECONDS = 1000;
 
 /**
- * The status message of one task. The first is written at once, later ones at
- * most once a second. The last is never lost.
+ * The status message of one task, written at most once a second. The last one
+ * is never lost.
  */
 export class StatusMessage {
   #waiting?: TaskMessages;
@@ -251,8 +249,8 @@ export class StatusMessage {
   ) {}
 
   /**
-   * Sets a new message. Resolves once it is written, or queued until
-   * {@linkcode MESSAGE_MILLISECONDS} have passed.
+   * Sets a new message. Resolves when it is written, or queued for {@linkcode
+   * MESSAGE_MILLISECONDS}.
    */
   async report(messages: TaskMessages): Promise<void> {
     if (this.#hasEnded) return;
@@ -265,12 +263,11 @@ export class StatusMessage {
     );
   }
 
-  /** Writes the queued message. */
   async write(): Promise<void> {
     if (this.#waiting !== undefined) await this.#flush();
   }
 
-  /** Stops writing. Returns the queued message, which was not written. */
+  /** Stops writing, and returns the message that was still queued. */
   async end(): Promise<string | undefined> {
     this.#hasEnded = true;
     clearTimeout(this.#timer);
@@ -289,9 +286,7 @@ export class StatusMessage {
   }
 }
 
-/**
- * Formats progress as `3 of 9: indexing`, without the parts that are unknown.
- */
+/** Formats progress as `3 of 9: indexing`, omitting unknown parts. */
 export function printProgress(
   { message, progress, total }: JsonObject,
 ): string | undefined {

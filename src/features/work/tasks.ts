@@ -61,7 +61,7 @@ import { waitStore } from "../questions/waits.ts";
 
 export type { Task };
 
-/** Functions that are called when anything but its own work ends a task. */
+/** Functions called when a task is ended by anything but its own work. */
 export interface TaskEvents {
   onCancelled?: OnCancelled;
   /** Called when a task has failed because its process died. */
@@ -164,9 +164,10 @@ export function taskStore(
     find,
 
     /**
-     * Waits until a caller's task differs from `seen`. Undefined if it is gone.
+     * Waits until a caller's task differs from `seen`. Undefined if the task is
+     * gone.
      *
-     * @throws the signal's reason when it fires first
+     * @throws the reason of the signal, if it fires first
      */
     async next(
       { taskId, updatedMilliseconds: seen }: Task,
@@ -220,7 +221,7 @@ export function taskStore(
     },
 
     /**
-     * Stores the messages of a task; an empty message removes the stored one.
+     * Stores the messages of a task; an empty one deletes the stored message.
      */
     async setMessages(taskId: string, own: TaskMessages): Promise<void> {
       const { progress, ...messages } = own;
@@ -252,7 +253,7 @@ export type TaskEnd =
     | { status: "cancelled" }
   )
   & {
-    /** The last status message; if absent, the stored message stays. */
+    /** If absent, the stored message is kept. */
     statusMessage?: string;
   };
 
@@ -262,20 +263,15 @@ export const DIED = {
   message: "The process that ran this task has stopped",
 };
 
-/**
- * The run's record, the list entry, and the time at which the entry shall
- * expire.
- */
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 
-/** Called when something other than its own run has ended durable work. */
+/** Called when durable work is ended by anything but its own run. */
 export type OnCancelled = (taskId: string, run: RunRecord) => void;
 
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
-   * Ends a task, once. Returns false if it had ended already, or if `claim` is
-   * lost. Returns true if an earlier try with this claim ended the task, but
-   * its success was not reported.
+   * Ends a task once. Returns false if it had already ended, or if `claim` is
+   * lost. Returns true if an earlier try with this claim ended it unnoticed.
    *
    * @param claim the claim of a durable run that ends its own task
    */
@@ -344,9 +340,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
 
     /**
      * Finds the tasks that these grants used last. Returns a function that ends
-     * the tasks in the background; call it once the grants are closed. If it is
-     * never called, the process of each task notices within a second that the
-     * grant has ended, and ends the task.
+     * them in the background; call it once the grants are closed. Otherwise
+     * each task's process notices within a second that its grant has ended.
      */
     async cancelAllOf(
       binding: string,
@@ -367,9 +362,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     },
 
     /**
-     * Ends the tasks of a person, and deletes them with their results. Each
-     * task's record, result and list entry are deleted last. If the process
-     * dies before, the rest can still be found and deleted.
+     * Deletes all tasks of a person. The records by which a task is found are
+     * deleted last, so that a deletion that was interrupted can be continued.
      */
     async forgetAllOf(binding: string): Promise<void> {
       for (const entry of await listedOf(database, binding)) {
@@ -418,8 +412,8 @@ function endWork(
 }
 
 /**
- * Deletes in the background what is stored of durable work that has ended. The
- * outline of its steps stays as long as the task.
+ * Deletes the records of ended durable work in the background. The outline of
+ * its steps is kept as long as the task.
  */
 function forgetWork(
   database: Database,

@@ -1,6 +1,6 @@
 /**
- * `context.wait`: durable work waits for a webhook. During the wait it needs no
- * process. The wait is answered at most once.
+ * `context.wait`: durable work waits for a webhook, without a process. Only the
+ * first answer is used.
  *
  * @module
  */
@@ -22,7 +22,6 @@ import type { WorkParking } from "../../core/mcp/exchange/work.ts";
 interface WaitingWork {
   waits: WaitStore;
   taskId: string;
-  /** The server address that the run belongs to. */
   address: string;
   tool: string;
   caller: Caller;
@@ -35,9 +34,9 @@ interface WaitingWork {
 type WaitingSteps = Pick<DurableSteps, "repeatableStep" | "sleep" | "hasKept">;
 
 /**
- * Waits for a webhook in durable work. Returns the webhook's data. Undefined if
- * none came in time. The steps of the wait have the same names in every run,
- * and the answer is stored as one of them.
+ * Waits for a webhook in durable work, and returns its data. Undefined if none
+ * came in time. The wait has the same step names in every run, and the answer
+ * is stored as one of the steps.
  */
 export async function waitForWebhook(
   run: WaitingSteps,

@@ -19,20 +19,16 @@ import { shownMessage, ToolOfWork } from "../../core/pages/names.tsx";
 import { AskedBy, type WorkInWords, WorkStateBadge } from "./work_section.tsx";
 import { type StepInWords, WorkSteps } from "./work_steps.tsx";
 
-/** The contents of the page. Times are epoch seconds. */
 export interface WorkPageProps extends FormPage, WorkInWords {
   updatedAt: number;
   expiresAt: number;
-  /**
-   * For durable work: the seconds for which the task is stored after its end.
-   */
+  /** For durable work: the seconds for which the ended task is stored. */
   keep?: number;
   isOpen: boolean;
   statusMessage?: string;
-  /** The steps; empty if the task has none. */
   steps: readonly StepInWords[];
   questions: readonly QuestionInWords[];
-  /** The result, or the error; absent before the end. */
+  /** The result or error; absent before the end. */
   result?: { text: string; isTruncated: boolean };
   now: number;
 }

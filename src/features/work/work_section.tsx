@@ -20,7 +20,7 @@ import {
 
 export interface WorkStateInWords {
   state: keyof typeof WORDS;
-  /** The end of the sleep in epoch seconds, if the task sleeps. */
+  /** The end of the task's sleep in epoch seconds. */
   until?: number;
 }
 
@@ -56,12 +56,12 @@ export function WorkStateBadge(
 /** A task in a list. Times are epoch seconds. */
 export interface WorkInWords extends WorkStateInWords, Partial<ToolInWords> {
   taskId: string;
-  /** The client's name. Absent if its connection is gone. */
+  /** The client's name. Absent if the person has disconnected the client. */
   client?: string;
   createdAt: number;
 }
 
-/** The name of the client that asked, or a phrase if the connection is gone. */
+/** The name of the client that asked, or a phrase if it was disconnected. */
 export function AskedBy({ client }: Pick<WorkInWords, "client">) {
   return client === undefined
     ? <>a connection that is gone</>
@@ -70,7 +70,7 @@ export function AskedBy({ client }: Pick<WorkInWords, "client">) {
 
 export function WorkSection(
   { base = "", work, count, now }: Pick<FormPage, "base"> & {
-    /** The tasks that are shown: unfinished durable work, then the newest. */
+    /** Unfinished durable work, then the newest tasks. */
     work: readonly WorkInWords[];
     count: number;
     now: number;

@@ -8,8 +8,8 @@ import { FutureTime, PastTime } from "../../core/pages/times.tsx";
 import { shownMessage } from "../../core/pages/names.tsx";
 
 /**
- * A state in words, and the tone of its badge. If the step goes on, also the
- * words before its time, and the form of a future time.
+ * A state in words, and the tone of its badge; if a time belongs to it, also
+ * the words before the time, and the form of a future time.
  */
 type StateWords = readonly [
   words: string,
@@ -19,7 +19,7 @@ type StateWords = readonly [
 ];
 
 /**
- * The states of a step. `tried`: it failed and is tried again later.
+ * The states of a step. `tried`: it failed and will be tried again.
  * `uncertain`: the task ended during it. `left`: the task ended before it.
  * `awaiting`, `waited`: it waits, or has waited, for a webhook.
  */
@@ -43,7 +43,7 @@ export interface StepInWords {
   state: keyof typeof STATES;
   /**
    * The time of the state, in epoch seconds. For `tried`, `sleeping` and
-   * `awaiting`, the time at which the state ends.
+   * `awaiting`, the time at which it ends.
    */
   at: number;
   /** The tries so far, and the maximum number. */
@@ -55,7 +55,7 @@ export interface StepInWords {
   said?: string;
 }
 
-/** The maximum number of steps of a page. */
+/** The maximum number of steps on a page. */
 const MAX_STEPS = 200;
 /** The maximum length in characters of a failure's message on the page. */
 const MAX_FAILURE_CHARACTERS = 300;

@@ -1,5 +1,5 @@
 /**
- * The stores of a server's work. Calls, pages and the end of grants share them.
+ * The stores of tasks and runs, shared by all calls and pages of a server.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { stepFailureStore, stepStore } from "./steps.ts";
 import { type TaskEvents, taskStore } from "./tasks.ts";
 
 export const workOf = ofServer(({ database, log }) => {
-  /** Filled once calls are served. */
+  /** Filled when the first call is served. */
   const events: TaskEvents = {};
   return {
     events,
