@@ -146,7 +146,13 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const isDevelopment = isWatched && isLocal(config);
   const given = { ...options, kv, origin, isDevelopment };
   const server = new ServerInstance(plan, given);
-  await server.start();
+  try {
+    await server.start();
+  } catch (error) {
+    // Under --watch, Deno ends no process: it would go on answering requests.
+    socket.close();
+    throw error;
+  }
   current = server;
   if (drains()) {
     stopOnSignal({

@@ -41,6 +41,11 @@ read them; put values into \`.env\`, which git ignores. Mark keys with
 \`secret()\`, so that they never appear in a complaint. Your own data goes into
 files in \`data/\`, which git ignores too, or into a database of yours.
 
+\`KV_PATH\` says where the server keeps sign-ins and sessions, for example in
+\`data/tools.db\`. By default Deno keeps them by the path of this folder, outside
+of it: they stay when the folder is removed, and a new project in the same place
+finds them.
+
 ## Run it
 
 \`deno task start\`, with \`BASE_URL\`, the public address, and \`AUTH_STRATEGY\`,

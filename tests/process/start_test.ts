@@ -11,6 +11,7 @@ import {
   startProcess,
   TemporaryDirectory,
 } from "../kit/process.ts";
+import { until } from "../kit/wait.ts";
 
 Deno.test("a server tells a program where it listens, as one line of JSON", async () => {
   await using server = await startProcess();
@@ -82,6 +83,29 @@ Deno.test("a database of another layout is one clear line, and stays as it is", 
   assert.deepEqual(kept.map(({ key, value }) => [key, value]), [
     [key, LAYOUT + 1],
   ]);
+});
+
+Deno.test("a start that fails under --watch answers no request", async () => {
+  await using directory = new TemporaryDirectory();
+  const KV_PATH = `${directory.path}/tools.db`;
+  {
+    using kv = await Deno.openKv(KV_PATH);
+    await kv.set(layoutKey(), LAYOUT + 1);
+  }
+  const [run, ...flags] = await startArgs(directory.path);
+  const PORT = `${freePort()}`;
+  await using server = new Process([run, "--watch", ...flags, "--no-drain"], {
+    env: { KV_PATH, PORT },
+  });
+  await server.prints(/The database: got "layout \d+"/);
+  await until(async () => {
+    try {
+      await (await fetch(`http://127.0.0.1:${PORT}/health`)).body?.cancel();
+      return false;
+    } catch {
+      return true;
+    }
+  });
 });
 
 Deno.test("a port in use is one clear line", async () => {

@@ -85,7 +85,8 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
     got,
     wants: `${wants}; nothing was changed`,
     fix: "Use the release that it is of, or an empty database: another file, " +
-      "server or schema in KV_PATH",
+      "server or schema in KV_PATH. Deno's default database stays when its " +
+      "folder is removed",
   });
 }
 
