@@ -4,8 +4,8 @@
  * verifier and the nonce are derived from the browser's session, so no other
  * session can finish the flow.
  *
- * @see RFC 6749 §4.1, RFC 7636, RFC 9207, RFC 9700 §4.4
  * @module
+ * @see RFC 6749 §4.1, RFC 7636, RFC 9207, RFC 9700 §4.4
  */
 import type { ConnectServices } from "./connect_pages.ts";
 import type { Context } from "@hono/hono";
@@ -44,18 +44,17 @@ const AWAY_SECONDS = 1800;
  */
 const UNCONFIRMED_SECONDS = CHECKED_SECONDS + 300;
 
-/** The content of `state`, sealed for the session that began the flow. */
+/** The content of `state`, encrypted for the session that began the flow. */
 interface Departure {
-  /** A random ID of this authorization request. */
   handle: string;
   /** The ID of the waiting call that needs the account. */
   w?: string;
-  /** The authorization server; set only for services that may change it. */
+  /** The authorization server, for services that may change it. */
   at?: string;
   expiresAt: number;
 }
 
-/** An authorization response with the request that it answers. */
+/** An authorization response, and the request that it belongs to. */
 interface Answer {
   departure: Departure;
   client: AccountClient;
@@ -72,7 +71,7 @@ export function accountAuthorization(
   const redirectUriOf = ({ service: { name } }: ConnectedService) =>
     `${baseUrl}/connect/${name}/callback`;
 
-  /** Seals and opens `state` for one session, person and service. */
+  /** Encrypts and decrypts `state` for one session, person and service. */
   const departures = (found: ConnectedService, person: SignedIn) =>
     sessionSeals<Departure>(
       person.id,
@@ -82,7 +81,7 @@ export function accountAuthorization(
 
   /**
    * Derives the PKCE verifier and the nonce of a request from the session ID,
-   * so that `state` does not reveal them.
+   * which is not in `state`.
    */
   function secretsOf({ id }: SignedIn, handle: string) {
     const derive = (purpose: string) =>
@@ -93,7 +92,7 @@ export function accountAuthorization(
   /**
    * Sends a request to the service.
    *
-   * @throws {KeyRefusal} with words for the person, if the service fails or
+   * @throws {KeyRefusal} with a message for the person, if the service fails or
    * refuses
    */
   async function ask<T>(
@@ -151,7 +150,7 @@ export function accountAuthorization(
     },
 
     /**
-     * Opens the `state` of an authorization response.
+     * Decrypts the `state` of an authorization response.
      *
      * @throws {HttpError} for another browser, person, session or service
      */
@@ -182,7 +181,9 @@ export function accountAuthorization(
     },
 
     /**
-     * Redeems the code, and shows the person the account. @throws {KeyRefusal}
+     * Redeems the code, and shows the person the account.
+     *
+     * @throws {KeyRefusal}
      */
     async finish(
       c: Context,

@@ -18,10 +18,10 @@ const CHECK_MILLISECONDS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * Runs the `check` of a service. Returns its result as `told`; undefined if it
- * took too long. If the result is a response, its body is cancelled.
+ * Runs the `check` of a service, and returns its result as `told`. Undefined if
+ * it took too long. If the result is a response, its body is cancelled.
  *
- * @param signal ends the check early, as a timeout does
+ * @param signal aborts the check
  */
 export async function checkAccount(
   service: ConnectableService,

@@ -18,8 +18,8 @@ import type { OpenedServer } from "../../core/store/opened_server.ts";
 import { mcpClientOf } from "./mcp_accounts.ts";
 
 /**
- * The minimum seconds between a failed refresh and the next. Within one call,
- * both the preparation and the tool ask for an access token.
+ * The minimum seconds between a failed refresh and the next. The preparation of
+ * a call and its tool may both ask for a token.
  */
 const PAUSE_SECONDS = 5;
 
@@ -39,7 +39,6 @@ export function accountClients(
   return clients;
 }
 
-/** Reads our client ID and secret for a service from the settings. */
 export function applicationAt(
   service: OAuthAccount,
   { config: { own } }: Pick<OpenedServer, "config">,

@@ -58,7 +58,7 @@ import { mcpAccountOf, openMcpAccount } from "./mcp_accounts.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 
 /**
- * The maximum length of a client's name in an account's record, in characters.
+ * The maximum length in characters of a client's name in an account's record.
  */
 const MAX_NAME_CHARACTERS = 80;
 
@@ -71,7 +71,7 @@ type Missing = Map<ConnectableService, MissingAccount>;
 /**
  * Finds the accounts for a call.
  *
- * @throws {ToolError} in words for the model
+ * @throws {ToolError} with a message for the model
  * @throws {ChallengeError} if the caller has to sign in first
  */
 export function findAccounts(
@@ -160,20 +160,17 @@ export function findAccounts(
   );
 }
 
-/** The item that is called, and the accounts that it needs. */
+/** The called tool, resource or prompt, and the accounts that it needs. */
 interface Asked {
   item: ItemWithNeeds;
   services: readonly ConnectableService[];
-  /** The account name that the model chose. */
   named?: string;
   finding: NeedsMode;
 }
 
 /**
- * Checks that the caller may use accounts: it is a person who can sign in here,
- * and a personal access token must allow it.
- *
- * @throws {ToolError}
+ * @throws {ToolError} unless the caller is a person who can sign in here, whose
+ * personal access token, if used, allows accounts
  */
 function checkMayHave(
   caller: Caller,
@@ -218,7 +215,7 @@ class CallAccounts {
   readonly #labels = new Map<ConnectableService, string | undefined>();
   readonly #begun: Map<string, AccountOfCall>;
   readonly #refusals: KeyRefusalWatch;
-  /** True if the call may use only the accounts that are approved with it. */
+  /** True if the call may use only the accounts that were approved with it. */
   #isApproved = false;
 
   readonly #vault: AccountVault;
@@ -238,7 +235,7 @@ class CallAccounts {
   }
 
   /**
-   * Finds all accounts, and asks the person to connect the missing ones.
+   * Finds all accounts, and asks the person to connect missing ones.
    *
    * @throws {ToolError} if the person does not connect one
    */
@@ -266,7 +263,7 @@ class CallAccounts {
     }
   }
 
-  /** Waits until every account is usable, with no time limit (durable work). */
+  /** Waits, in durable work, until every account is usable. */
   async #ready(asking: Asking): Promise<void> {
     const { signal } = asking.work;
     const parking = asking.work.parking!;
@@ -319,7 +316,6 @@ class CallAccounts {
     CallContext.beforeStep(context, () => this.#ready(asking));
   }
 
-  /** As in {@linkcode CallNeeds}. */
   approving() {
     this.#isApproved = true;
     return this.asked.services.map((service) => {
@@ -329,19 +325,17 @@ class CallAccounts {
     });
   }
 
-  /** As in {@linkcode CallNeeds}. */
   async checkConnected(): Promise<void> {
     const all = await this.#all(true);
     const lost = this.asked.services.find((it) => !this.#pick(it, all));
     if (lost) throw gone(lost);
   }
 
-  /** The accounts that the call began with. */
   get begun(): BegunNeeds {
     return Object.fromEntries(this.#begun);
   }
 
-  /** Finds the chosen account's name; undefined if the person has only one. */
+  /** Finds the chosen account's name. Undefined if the person has only one. */
   async findName(): Promise<string | undefined> {
     const service = this.asked.services.find((it) => it.several)!;
     const own = accountsAt(await this.#all(), service);
@@ -404,7 +398,7 @@ class CallAccounts {
   }
 
   /**
-   * Finds the missing accounts. If the cache lacks one, the database is read.
+   * Finds the missing accounts; reads the database if the cache lacks one.
    *
    * @param how `isForWork`: a service must also issue an access token now
    * @throws {ToolError} if a service issues none
@@ -451,7 +445,7 @@ class CallAccounts {
     return found;
   }
 
-  /** Binds the call to an account, even if another is connected later. */
+  /** Makes the call keep an account, even if another is connected later. */
   #stayWith({ value }: Found<AccountRecord>) {
     const { service, label, accountId, createdAt } = value;
     if (this.#begun.has(service)) return;
@@ -464,7 +458,7 @@ class CallAccounts {
   }
 
   /**
-   * Chooses one of the accounts at a service; undefined if the account that the
+   * Chooses one of the accounts at a service. Undefined if the account that the
    * call began with is gone.
    *
    * @throws {ToolError} if the model has to choose

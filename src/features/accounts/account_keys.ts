@@ -23,7 +23,7 @@ import type { Found } from "../../core/kv/database.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 
-/** An account's record with its key or access token in plain text. */
+/** An account's record with its decrypted key or access token. */
 export interface OpenedAccount {
   found: Found<AccountRecord>;
   key: string;
@@ -34,7 +34,7 @@ export class AccountKeys {
 
   constructor(
     private readonly server: ServerAccounts,
-    /** Receives every decrypted key, to remove it from results. */
+    /** Removes every decrypted key from results. */
     private readonly given: GivenKeys,
   ) {
     this.vault = server.vault!;
@@ -61,8 +61,8 @@ export class AccountKeys {
   }
 
   /**
-   * Returns the key of an account if it was decrypted before. Undefined for an
-   * access token, because it may have expired.
+   * Returns the key of an account if it was decrypted before. Undefined for
+   * access tokens, which expire.
    */
   opened(
     service: ConnectableService,
@@ -80,7 +80,8 @@ export class AccountKeys {
    * True unless the person has to connect an account again.
    *
    * @param mustAnswer true if a service must also issue an access token now
-   * @throws what {@linkcode open} throws
+   * @throws {ToolError} if the service issues no access token now
+   * @throws {StorageError} if nothing can be decrypted now
    */
   async isThere(
     service: ConnectableService,
@@ -110,7 +111,7 @@ export class AccountKeys {
   }
 
   /**
-   * Returns an access token to replace one that the API refused. Undefined if
+   * Returns an access token in place of one that the API refused. Undefined if
    * there is none now; the tool then gets the API's refusal.
    *
    * @param signal aborted when the call ends
@@ -206,7 +207,7 @@ export class AccountKeys {
   }
 
   /**
-   * Decrypts the key or tokens of an account; undefined if no encryption key
+   * Decrypts the key or tokens of an account. Undefined if no encryption key
    * fits.
    */
   async #unseal(found: Found<AccountRecord>): Promise<string | undefined> {
@@ -239,10 +240,9 @@ function laterWords(service: OAuthAccount): string {
 }
 
 /**
- * Waits for an account to be decrypted.
+ * Turns failures to decrypt an account into messages for the model.
  *
- * @throws {ToolError} in words for the model, if the database or the key
- * service is unavailable
+ * @throws {ToolError} if the database or the key service is unavailable
  */
 export function withToolErrors<T>(opening: MaybePromise<T>): MaybePromise<T> {
   if (!(opening instanceof Promise)) return opening;

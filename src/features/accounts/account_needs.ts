@@ -65,7 +65,6 @@ export function needsAddition(): CatalogueAddition {
   return {
     prepare: (item) => item.needs ? prepared(item, item.needs) : item,
 
-    /** Checks that no two services have the same name. */
     addDefinitions({ tools = [], resources = [], prompts = [] }, complaints) {
       const needs = [...tools, ...resources, ...prompts]
         .flatMap(({ needs }) => Object.values(needs ?? {}));
@@ -82,7 +81,7 @@ export function needsAddition(): CatalogueAddition {
   };
 }
 
-/** Adds to an item its list of services and the account argument. */
+/** Adds its list of services and the account argument to an item. */
 function prepared<T extends Tool | Resource | Prompt>(
   item: T,
   needs: AccountNeeds,
@@ -114,8 +113,8 @@ export function hasSeveral(needs: AccountNeeds = {}): boolean {
 }
 
 /**
- * Adds the argument that names one of a person's accounts. It is a string
- * without an enum, because lists are the same for everyone.
+ * Adds the argument that names one of a person's accounts. It has no enum,
+ * because tool lists are the same for everyone.
  *
  * @throws {Error} if the tool has an argument of that name
  */
@@ -144,7 +143,7 @@ export function takeAccount(
   return { account, own };
 }
 
-/** Checks a resource that needs accounts. @throws {Error} */
+/** @throws {Error} */
 function checkResourceNeeds({ needs, uri, cacheScope }: Resource): void {
   if (cacheScope === "public") {
     throw new Error("what is read with a person's account cannot be public");
@@ -156,7 +155,6 @@ function checkResourceNeeds({ needs, uri, cacheScope }: Resource): void {
   );
 }
 
-/** Adds to a result the name of the account that was used. */
 export function withAccountName(
   result: CallToolResult,
   as: string,

@@ -17,14 +17,13 @@ import {
   type UpstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
 
-/** Our client credentials at a service, from the settings. */
+/** Our client credentials at a service. */
 export interface AccountApplication {
   clientId: string;
   /** Undefined for a public client. */
   clientSecret?: string;
 }
 
-/** The deviations of one service. */
 interface Quirks {
   /** The `iss` of authorization responses, for a service without metadata. */
   issuer?: string;
@@ -38,7 +37,10 @@ interface Quirks {
   isTokenIssuer?(named: string, issuer: string, tenant?: unknown): boolean;
   /** True if the service cannot revoke tokens. */
   cannotRevoke?: boolean;
-  /** True if the access token is revoked, even if there is a refresh token. */
+  /**
+   * True if the access token must be revoked too, even if there is a refresh
+   * token.
+   */
   revokesAccessToken?: boolean;
   /** Revokes tokens by the service's proprietary API. */
   revoke?(
@@ -112,8 +114,8 @@ function asJson(init: RequestInit = {}): RequestInit {
 }
 
 /**
- * Moves the person's token to the top of Slack's token response, which may also
- * have a bot's token.
+ * Moves the person's token to the top of Slack's token response, where a bot's
+ * token may be.
  */
 async function ofPerson(response: Response, host: string): Promise<Response> {
   const answer = await readObject(response.clone(), host);

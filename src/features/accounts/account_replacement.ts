@@ -1,7 +1,7 @@
 /**
  * Finds which of a person's accounts a new one replaces: the only one at its
  * service, or the same account if a person may have several there. Accounts are
- * compared by the service's account id, or by name if it has none.
+ * compared by their ID at the service, or else by name.
  *
  * @module
  */
@@ -13,7 +13,6 @@ import type { Found } from "../../core/kv/database.ts";
 import { accountKey } from "../../core/kv/keys.ts";
 import { isOtherAccount } from "./revocation_record.ts";
 
-/** An account to store. */
 export interface NewAccount extends
   Pick<
     AccountRecord,
@@ -30,10 +29,7 @@ export interface NewAccount extends
   several?: boolean;
 }
 
-/**
- * Fingerprints the id that the service gave an account; undefined without an
- * id.
- */
+/** Fingerprints the ID that the service gave an account, if any. */
 export function accountIdOf(
   { subject, service }: Pick<NewAccount, "subject" | "service">,
   id: string | undefined,
@@ -53,8 +49,8 @@ export function originOf(service: Pick<AccountService, "api">): string {
 }
 
 /**
- * True if a pasted key may be sent to a service: its API still has the origin
- * that the key was pasted for.
+ * True if a pasted key may be sent to a service: the API has the origin for
+ * which the key was pasted.
  */
 export function isKeyFor(
   { api, oauth }: Pick<AccountRecord, "api" | "oauth">,
@@ -64,15 +60,15 @@ export function isKeyFor(
     api === originOf(service);
 }
 
-/** The maximum number of former names in an account's record. */
 const MAX_FORMER_LABELS = 5;
 
 /**
- * The account that a new one replaces, and what the new record takes from it.
+ * The account that a new one replaces, and the members that the new record
+ * takes from it.
  */
 export interface AccountReplacement
   extends Pick<AccountRecord, "label" | "formerLabels" | "standsInFor"> {
-  /** The replaced account; undefined if the new one is added. */
+  /** Undefined if the new account replaces none. */
   replaced?: Found<AccountRecord>;
 }
 
@@ -123,7 +119,7 @@ function whatStays(
   return standsInFor ? { standsInFor } : {};
 }
 
-/** Makes the database key for an account that replaces no other. */
+/** Makes the database key of an account that replaces no other. */
 export function newAccountKey(
   { subject, service, several }: NewAccount,
 ): Deno.KvKey {
@@ -142,8 +138,8 @@ function isSingle({ key, value }: Found<AccountRecord>): boolean {
 }
 
 /**
- * Returns `name`, with a number if another account has that name. If `before`
- * is such a numbered name and still free, it is returned.
+ * Returns `name`, with a number if another account has that name; `before` if
+ * that is such a name and still free.
  */
 function freeName(
   name: string,

@@ -1,6 +1,6 @@
 /**
- * A tool's requests to a service. Each keeps the key that it was sent with, so
- * that a late 401 is not blamed on a newer key.
+ * A tool's requests to a service. A late 401 is attributed to the key that was
+ * sent, not to a newer one.
  *
  * @module
  */
@@ -35,11 +35,12 @@ export function keyFetch(
 
 /**
  * Makes the `fetch` of an account with an access token. After a 401, the
- * request is sent once more with a new token.
+ * request is repeated with a new token.
  *
  * @param renew returns a token to replace the refused one; undefined if there
  * is none
- * @param onAnswer receives the responses that were not sent again
+ * @param onAnswer receives the responses after which the request was not
+ * repeated
  */
 export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
   service: OAuthAccount | UpstreamAccount,

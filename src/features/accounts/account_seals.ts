@@ -1,6 +1,6 @@
 /**
- * Encrypts the keys of people's accounts. Each is bound to its record, so that
- * someone who can write the database cannot move it to another person.
+ * Encrypts the keys of people's accounts. Each is bound to its record: who can
+ * write the database cannot give it to another person.
  *
  * @module
  */
@@ -28,7 +28,7 @@ function applicationContext(application = ""): string {
 }
 
 export function accountSeals(sealing: Sealing) {
-  /** The decrypted keys, for as long as their records are in memory. */
+  /** The decrypted keys, while their records are in memory. */
   const opening = new WeakMap<object, Promise<string | undefined>>();
   const opened = new WeakMap<object, string>();
 
@@ -45,8 +45,8 @@ export function accountSeals(sealing: Sealing) {
   }
 
   /**
-   * Decrypts a text, and returns it with its context; undefined if it begins
-   * with another context.
+   * Decrypts a text, and returns it with its binding text. Undefined if that
+   * begins otherwise.
    */
   async function unseal(
     { sealed, keyId }: Sealed,
@@ -58,7 +58,8 @@ export function accountSeals(sealing: Sealing) {
 
   /**
    * Decrypts the key of an account, once for each record that was read.
-   * Undefined if no encryption key fits, or if it belongs to another record.
+   * Undefined if no encryption key fits, or if the key belongs to another
+   * record.
    *
    * @throws {StorageError} if that cannot be known now
    */
@@ -86,7 +87,7 @@ export function accountSeals(sealing: Sealing) {
     opened: (found: AccountEntry): string | undefined => opened.get(found),
 
     /**
-     * Decrypts the tokens, name and id of a deleted account. Undefined if no
+     * Decrypts the tokens, name and ID of a deleted account. Undefined if no
      * encryption key fits, or if they belong to another OAuth client.
      *
      * @throws {StorageError} if that cannot be known now
@@ -104,7 +105,7 @@ export function accountSeals(sealing: Sealing) {
       };
     },
 
-    /** Checks that keys can be encrypted now. @throws {StorageError} */
+    /** @throws {StorageError} unless keys can be encrypted now */
     async checkSeals(): Promise<void> {
       await sealing.seal("");
     },

@@ -12,7 +12,6 @@ import type { OpenedServer } from "../../core/store/opened_server.ts";
 import type { Logger } from "../../core/log/log.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
-/** Lists the missing settings for accounts at services. */
 export function missingAccountSettings(
   { config: { auth: { oauth }, own }, seals }: OpenedServer,
   services: readonly AccountService[],
@@ -33,7 +32,7 @@ export function missingAccountSettings(
 
 /**
  * Warns at startup of missing settings, and of encryption keys that do not
- * decrypt the accounts. One account is tried.
+ * decrypt the accounts, of which one is tried.
  */
 export function warnOfAccounts(
   accounts: ServerAccounts,
@@ -63,7 +62,6 @@ async function warnOfSealed(
   }
 }
 
-/** Logs a warning for each missing setting. */
 function warnOfMissing(missing: readonly string[], log: Logger): void {
   for (const setting of missing) {
     switch (setting) {

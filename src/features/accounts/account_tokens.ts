@@ -11,7 +11,9 @@ import { type Database, type Found, isFound } from "../../core/kv/database.ts";
 import { recordLeases } from "../../core/kv/record_leases.ts";
 import { REFRESH_LEASE_SECONDS } from "../../core/oauth/lifetimes.ts";
 
-/** Tokens as they were read; a change fails if they have changed since. */
+/**
+ * The tokens of one read; they can be changed only if they are still stored.
+ */
 export interface AccountTokens extends Found<AccountRecord> {
   /** The record's database key and the time of connection, as one string. */
   id: string;
@@ -19,7 +21,7 @@ export interface AccountTokens extends Found<AccountRecord> {
   tokens: string;
 }
 
-/** True if a record still has tokens of the account in `before`. */
+/** True if a record still has the tokens of the account in `before`. */
 function isStill(record: AccountRecord, before: AccountRecord): boolean {
   const { label, accountId, oauth: { confirmation } = {} } = before;
   if (!record.oauth) return false;
@@ -34,8 +36,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
   const leases = recordLeases(database, REFRESH_LEASE_SECONDS);
 
   /**
-   * Finds the current tokens. Undefined if the account is gone or replaced by
-   * another, or if this process lacks the key for new tokens.
+   * Finds the current tokens. Undefined if the account is gone or was replaced,
+   * or if this process lacks the key for new tokens.
    */
   async function find(
     { key, value, tokens: before }:
@@ -55,7 +57,6 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     return isSame && before !== undefined ? known(entry, before) : undefined;
   }
 
-  /** Makes {@linkcode AccountTokens} from a record and its decrypted tokens. */
   function known(found: Found<AccountRecord>, tokens: string): AccountTokens {
     const id = JSON.stringify([found.key, found.value.createdAt]);
     return { ...found, id, tokens };

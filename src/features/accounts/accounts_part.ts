@@ -60,8 +60,8 @@ export function accountsPart(services: ConnectServices): AccountPagePart {
 
 /**
  * True if this server can revoke an account's tokens at its service. False if
- * that cannot be found out now: the page then tells the person to end the
- * tokens there.
+ * that cannot be found out now: the page then tells the person to revoke them
+ * there.
  */
 export async function isRevocable(
   { service, application }: ListedAccount,
@@ -72,7 +72,6 @@ export async function isRevocable(
   return isOurs ? await client.canRevoke().catch(() => false) : false;
 }
 
-/** Makes the endpoint that disconnects an account. */
 export function disconnection(
   { signedIn, accounts, returnPaths, log }: ConnectServices & {
     returnPaths: ReturnPaths;

@@ -13,7 +13,6 @@ import { ClientName, displayName, ToolTitle } from "../../core/pages/names.tsx";
 import { PastTime } from "../../core/pages/times.tsx";
 
 interface AccountInWords extends ListedAccount {
-  /** The service's display name. */
   title: string;
   /** True if an account at the service can be connected again. */
   isConnectable: boolean;
@@ -147,7 +146,7 @@ function AccountRow(
   );
 }
 
-/** Explains what disconnecting does to the key or tokens. */
+/** A sentence on what disconnecting does to the key or tokens. */
 function AfterDisconnecting(
   { account: { title, scopes, isRevoked } }: { account: AccountInWords },
 ) {

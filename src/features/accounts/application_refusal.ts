@@ -8,7 +8,6 @@ import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import type { UpstreamError } from "../../core/provider/provider.ts";
 
-/** Error codes for an unknown client or a wrong secret. */
 const CODES = [
   "invalid_client",
   "unauthorized_client",
@@ -19,8 +18,8 @@ const CODES = [
 ];
 
 /**
- * Returns the setting to name in the log, if the service refused our client
- * credentials.
+ * Returns the setting that the operator has to correct, if the service refused
+ * our client credentials.
  */
 export function settingRefused(
   service: Pick<OAuthAccount, "name">,

@@ -1,6 +1,6 @@
 /**
  * A key or token that a service accepted, until its person confirms the
- * account. It is kept only in the confirmation form, encrypted for the
+ * account. It is stored only in the confirmation form, encrypted for the
  * browser's session.
  *
  * @module
@@ -13,31 +13,33 @@ export const CHECKED_SECONDS = 600;
 
 export interface CheckedKey extends DescribedAccount {
   key: string;
-  /** The scopes that the service reported as granted. */
+  /** The granted scopes, if the service reported them. */
   given?: readonly string[];
   /**
    * For tokens: the ID of the confirmation page. If its form is sent twice, the
    * tokens are stored once.
    */
   confirmation?: string;
-  /** The end of the time to confirm; set when the page is shown. */
+  /**
+   * The time until which the person may confirm; set when the page is shown.
+   */
   expiresAt?: number;
   /** The queue entry that revokes the tokens if they are not confirmed. */
   revocation?: Deno.KvKey;
 }
 
 /**
- * Makes the functions that seal and open the keys of one session, for one
+ * Makes the functions that encrypt and decrypt the keys of one session, for one
  * person and service.
  */
 export function checkedKeys(sessionId: string, context: string) {
   const keys = sessionSeals<CheckedKey>(sessionId, "checked key", context);
   return {
-    /** Seals a key. A page that is shown again keeps its time limit. */
+    /** Encrypts a key. A page that is shown again keeps its time limit. */
     seal: (checked: CheckedKey, now: number): Promise<string> =>
       keys.seal({ expiresAt: now + CHECKED_SECONDS, ...checked }),
 
-    /** Opens a key; undefined if it is too old or another session's. */
+    /** Decrypts a key. Undefined if it is too old or another session's. */
     async open(
       sealed: string | undefined,
       now: number,

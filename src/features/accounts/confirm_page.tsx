@@ -22,15 +22,16 @@ import { CardPage } from "../../core/pages/layout.tsx";
 import { PastTime } from "../../core/pages/times.tsx";
 
 /**
- * The page that shows the account of a key or token before it is stored. Send
- * it with `forms: "self"`; with `"any"` if a button leads to the service again.
+ * The page that shows the account of a key or token before it is stored.
+ * Respond with `forms: "self"`; with `"any"` if a button leads to the service
+ * again.
  */
 export function ConfirmPage(
   props: ConnectProps & {
     label?: string;
     /**
-     * The name under which the account is stored; differs from `label` if
-     * another account has that name.
+     * The name under which the account is stored: not `label` if another
+     * account has that name.
      */
     keptAs?: string;
     checked: string;
@@ -110,7 +111,7 @@ export function ConfirmPage(
 }
 
 /**
- * The page that says that an account is connected. Send it with `forms:
+ * The page that says that an account is connected. Respond with `forms:
  * "self"`.
  */
 export function ConnectedPage(

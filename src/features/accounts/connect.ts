@@ -1,8 +1,8 @@
 /**
  * `/connect/:name`: the page on which people connect an account at a service,
- * by pasting a key or by OAuth. The URL is not secret: anyone who opens it signs
- * in and connects their own account. `?w=` names a waiting call, and works only
- * for that call's person.
+ * by pasting a key or by OAuth. The URL is not secret: anyone who opens it
+ * signs in and connects their own account. `?w=` names a waiting call, and
+ * works only for that call's person.
  *
  * @module
  */
@@ -79,7 +79,6 @@ export function connectEndpoints(services: ConnectServices) {
     return await authorization.start(c, visit);
   }
 
-  /** Finds the account that a form names. */
   async function findAccount(
     { person: { session: { subject } }, service, vault }: ConnectVisit,
     form: Parameters,
@@ -89,7 +88,7 @@ export function connectEndpoints(services: ConnectServices) {
       .find(({ key }) => key.at(-1) === id);
   }
 
-  /** Makes a call that waits for one account continue with another. */
+  /** Lets a call that waits for one account continue with another. */
   async function letGoOn(
     c: Context,
     visit: ConnectVisit,
@@ -138,7 +137,6 @@ export function connectEndpoints(services: ConnectServices) {
   }));
 
   return {
-    /** Answers `GET /connect/:name`. */
     async show(c: Context): Promise<Response> {
       const found = flow.find(c);
       const { service } = found;
@@ -170,7 +168,7 @@ export function connectEndpoints(services: ConnectServices) {
       return page(c, content, { forms: formsOf(found) });
     },
 
-    /** Answers `POST /connect/:name`. An unknown `answer` means "Not now". */
+    /** Handles `POST /connect/:name`. An unknown `answer` means "Not now". */
     async answer(c: Context): Promise<Response> {
       const found = flow.find(c);
       // Encrypted tokens in the form are longer than a pasted key.
@@ -197,7 +195,6 @@ export function connectEndpoints(services: ConnectServices) {
       }
     },
 
-    /** Answers `GET /connect/:name/callback`. */
     async finish(c: Context): Promise<Response> {
       const found = flow.find(c);
       const person = await signedIn.find(c);
@@ -213,7 +210,9 @@ export function connectEndpoints(services: ConnectServices) {
   };
 }
 
-/** Notes for the log the service and its status, or that nothing was stored. */
+/**
+ * Adds the service and its status to the log entry, or that nothing was stored.
+ */
 function noteRefusal(
   c: Context,
   { service: { name } }: ConnectVisit,

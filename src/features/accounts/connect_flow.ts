@@ -1,6 +1,6 @@
 /**
- * Connecting an account at one service: finds the service and the waiting call,
- * stores the account, and makes waiting calls continue.
+ * Connects an account at one service: finds the service and the waiting call,
+ * stores the account, and lets waiting calls continue.
  *
  * @module
  */
@@ -26,7 +26,6 @@ import { parseLabel } from "./pasted_key.ts";
 import { connectsAt } from "../questions/wait_pages.ts";
 import { answerWaitingCalls } from "./waiting_calls.ts";
 
-/** The rate limit of one person's tries to connect accounts. */
 const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
 
 export type ConnectFlow = ReturnType<typeof connectFlow>;
@@ -38,8 +37,8 @@ export function connectFlow(services: ConnectServices) {
   const tries = new Buckets(TRIES);
 
   /**
-   * Makes the calls that wait for an account continue, and redirects to the
-   * page that says that it is connected.
+   * Lets the calls that wait for an account continue, and redirects to the page
+   * that says that it is connected.
    */
   async function goOn(
     c: Context,
@@ -52,7 +51,9 @@ export function connectFlow(services: ConnectServices) {
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 
-  /** Answers a form that was sent twice with the outcome of the first. */
+  /**
+   * Responds to the second submission of a form with the outcome of the first.
+   */
   async function showKept(
     c: Context,
     visit: ConnectVisit,
@@ -98,7 +99,7 @@ export function connectFlow(services: ConnectServices) {
     },
 
     /**
-     * Finds the waiting call that a request names; undefined if it is another
+     * Finds the waiting call that a request names. Undefined if it is another
      * person's.
      */
     async findWait(
@@ -115,8 +116,8 @@ export function connectFlow(services: ConnectServices) {
     /**
      * Queues the revocation of tokens that are not confirmed yet.
      *
-     * @param afterSeconds the delay, in which confirming them cancels the
-     * revocation
+     * @param afterSeconds the delay; confirming the tokens meanwhile cancels
+     * the revocation
      * @returns the key of the queue entry
      */
     async revoke(
@@ -128,7 +129,7 @@ export function connectFlow(services: ConnectServices) {
       return await visit.vault.revoke(account, checked.key, afterSeconds);
     },
 
-    /** Counts a try. @throws {HttpError} 429 after too many tries */
+    /** @throws {HttpError} 429 after too many tries */
     countTry({ person: { session: { subject } } }: ConnectVisit): void {
       refuseIfLimited(tries.take(fingerprint(subject)));
     },
@@ -172,7 +173,10 @@ export function missingSetting(
     : undefined;
 }
 
-/** Returns the account's name at the service, or else the typed one. */
+/**
+ * Returns the account's name at the service, or else the name that the person
+ * typed.
+ */
 export function labelOf(
   { service }: ConnectVisit,
   { label, key }: CheckedKey,

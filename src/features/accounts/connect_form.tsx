@@ -14,11 +14,9 @@ import { FactRow, type PageProps } from "../../core/pages/layout.tsx";
 /** The service that the page is about. */
 interface ServiceInWords {
   name: string;
-  /** The service's display name. */
   title: string;
-  /** The host of the service's API. */
   host: string;
-  /** The author's hint where the service gives out keys. */
+  /** The author's text on where the service issues keys. */
   help?: string;
   /** The scopes to request; undefined for pasted keys. */
   scopes?: readonly string[];
@@ -40,7 +38,6 @@ export interface ConnectProps extends PageProps, ServiceInWords {
   now: number;
 }
 
-/** The names of scopes, with commas between them. */
 export function ScopeNames({ scopes }: { scopes: readonly string[] }) {
   return (
     <>
@@ -54,7 +51,6 @@ export function ScopeNames({ scopes }: { scopes: readonly string[] }) {
   );
 }
 
-/** The field in which a person names an account. */
 export function LabelField() {
   return (
     <NameField
@@ -65,7 +61,7 @@ export function LabelField() {
   );
 }
 
-/** The reason why nothing was stored; empty without `refusal`. */
+/** The reason why nothing was stored, if there is one. */
 export function NothingKept({ refusal }: { refusal?: string }) {
   if (refusal === undefined) return null;
   return <p class="note warn" role="alert">{refusal} Nothing was kept.</p>;
@@ -85,14 +81,14 @@ export function SignedInAs(
   );
 }
 
-/** The form with its buttons; it carries the ID of the waiting call. */
+/** The form with its buttons and the ID of the waiting call. */
 export function ConnectForm(
   { label, backTo, children, ...page }:
     & Pick<ConnectProps, "base" | "csrf" | "name" | "asked">
     & {
       label: string;
       fields?: Readonly<Record<string, string>>;
-      /** The service's title, to add a button that leads there again. */
+      /** The service's title, if there is a button that leads there again. */
       backTo?: string;
       children?: Child;
     },

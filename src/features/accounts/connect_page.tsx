@@ -19,7 +19,7 @@ import { ClientNameAndBadge, ToolTitle } from "../../core/pages/names.tsx";
 import { CardPage, FactRow } from "../../core/pages/layout.tsx";
 
 /**
- * The page with the form and, after a refusal, its reason. Send it with `forms:
+ * The page with the form and, after a refusal, its reason. Respond with `forms:
  * "self"`; with `"any"` if it leads to the service.
  */
 export function ConnectPage(props: ConnectProps & { refusal?: string }) {

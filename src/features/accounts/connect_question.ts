@@ -10,9 +10,8 @@ import type { AccountOfCall } from "./begun_account.ts";
 import { refusalWords } from "./key_refusals.ts";
 import { connectAddress, type WaitPages } from "../questions/page_questions.ts";
 
-/** A missing or unusable account. */
 export interface MissingAccount {
-  /** The account's record, if it exists but cannot be used. */
+  /** The account's record, if there is one. */
   record?: AccountRecord;
   /** The account that the call began with. */
   begun?: AccountOfCall;
@@ -41,7 +40,7 @@ export function connectQuestion(
   );
 }
 
-/** Returns the text that asks a model to choose one of several accounts. */
+/** Asks a model to choose one of several accounts. */
 export function choiceOf(
   pages: Pick<WaitPages, "baseUrl">,
   service: ConnectableService,

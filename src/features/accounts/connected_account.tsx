@@ -25,15 +25,15 @@ export interface WaitingCall extends ToolInWords {
   /** The ID of the call's open question. */
   id: string;
   client: ClientInWords;
-  /** The account that the call began with, if it must continue with it. */
+  /** The account with which the call must continue. */
   begun?: {
     label?: string;
-    /** The ids of the person's other accounts at the service. */
+    /** The IDs of the person's other accounts at the service. */
     others: readonly string[];
   };
 }
 
-/** Says that the call waits for the account that it began with. */
+/** A note that the call waits for the account that it began with. */
 export function WaitsForAccount({ asked }: { asked?: WaitingCall }) {
   if (!asked?.begun) return null;
   return (
@@ -71,7 +71,7 @@ export function ServiceForm(
   );
 }
 
-/** The button that makes the waiting call continue with another account. */
+/** The button that lets the waiting call continue with another account. */
 export function GoOnWith(
   { account: { id, label }, ...page }: ServicePage & { account: ListedAccount },
 ) {
@@ -92,7 +92,7 @@ export function GoOnWith(
   );
 }
 
-/** A connected account; after a refusal of its key, with a retry button. */
+/** A connected account, with a retry button if its service refused it. */
 export function ConnectedAccount(
   { title, now, account, ...page }: ServicePage & {
     title: string;
@@ -124,7 +124,7 @@ export function ConnectedAccount(
   );
 }
 
-/** Says that the service refused an account's key or token. */
+/** A note that the service refused an account's key or token. */
 export function Refused(
   { title, account: { scopes, refusedAt = 0 }, now }: {
     title: string;

@@ -12,7 +12,7 @@ import { needsAddition } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 
-/** The minimum time between two checks for due revocations. */
+/** The minimum time between two reads of the revocation queue. */
 const NOTICE_MILLISECONDS = 1000;
 
 export const accountsFeature: OnAccountPage = {

@@ -1,6 +1,6 @@
 /**
- * Finds out, from the responses in one call, that a service refuses a person's
- * key. The key stays, because perhaps only one resource was refused.
+ * Detects from a call's responses that a service refuses a person's key. The
+ * key is kept: perhaps only one resource was refused.
  *
  * @module
  */
@@ -12,17 +12,17 @@ import type { Found } from "../../core/kv/database.ts";
 
 export class KeyRefusalWatch {
   /**
-   * Maps a service to true if it accepted its key in this call, and to false if
-   * it refused it.
+   * Per service: true if it accepted its key in this call, false if it refused
+   * it.
    */
   readonly #isTaken = new Map<string, boolean>();
 
   constructor(private readonly vault: Pick<AccountVault, "noteRefusalLater">) {}
 
   /**
-   * Records, from a response's status, that the service refused the key, or
-   * that it accepts the key again. A 401 is ignored if the service accepted the
-   * key earlier in this call.
+   * Records a response's status: the service refuses the key, or accepts it
+   * again. A 401 is ignored if the service accepted the key earlier in this
+   * call.
    */
   note(found: Found<AccountRecord>, status: number): void {
     const { service, refusedAt } = found.value;

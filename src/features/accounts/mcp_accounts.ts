@@ -1,5 +1,5 @@
 /**
- * MCP servers as services, whose implementation is loaded on first use.
+ * MCP servers as services; the implementation is loaded on first use.
  *
  * @module
  */
@@ -21,7 +21,6 @@ async function load(server: OpenedServer): Promise<McpPort> {
   throw new Error("This server is built without the feature mcp_servers");
 }
 
-/** Makes our OAuth client of an MCP server. */
 export function mcpClientOf(
   service: OAuthAccount,
   server: OpenedServer,

@@ -1,5 +1,5 @@
 /**
- * The interface through which the feature `mcp_servers` provides MCP servers as
+ * The interface of the feature `mcp_servers`, which provides MCP servers as
  * services: sign-in by the server's own metadata, and calls of its tools.
  *
  * @module
@@ -19,17 +19,16 @@ import type { AccountClient } from "./account_client.ts";
 export interface McpCallAccount {
   service: AccountService;
   context: Context;
-  /** Ends all requests with the call. */
+  /** Ends all requests when the call ends. */
   acting: Acting;
   /** Sends a request, even after the call has ended. */
   send: AccountFetch;
-  /** Returns a unique name of the account's connection. */
+  /** Returns the unique name of the account's connection. */
   connection(): Promise<string>;
 }
 
-/** The functions of MCP servers as services. */
 export interface McpPort {
-  /** Makes our OAuth client of a server. Nothing is fetched yet. */
+  /** Makes our OAuth client of a server, without a request. */
   client(service: OAuthAccount): Promise<Omit<Required<AccountClient>, "id">>;
   call(
     account: McpCallAccount,

@@ -61,7 +61,6 @@ const addition: AccountPageAddition = {
   ],
 };
 
-/** Adds the stores of accounts to the services of the pages. */
 function withAccounts<S extends AuthServices>(services: S) {
   const { store, vault, services: accountServices, server } = accountsOf(
     services.server,

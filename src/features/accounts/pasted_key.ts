@@ -1,5 +1,5 @@
 /**
- * A pasted key: its format, and the service's check before it is stored.
+ * A pasted key: its format, and the check by its service.
  *
  * @module
  */
@@ -22,17 +22,17 @@ const MAX_KEY_CHARACTERS = 4096;
 /** The maximum length of an account's name, in characters. */
 const MAX_LABEL_CHARACTERS = 80;
 
-/** The refusal to store a key. The message tells the person why. */
+/** The refusal to store a key, with a message for the person. */
 export class KeyRefusal extends Error {
-  /** @param answered the status with which the service has answered */
+  /** @param answered the HTTP status of the service */
   constructor(message: string, readonly answered?: number) {
     super(message);
   }
 }
 
 /**
- * Parses a pasted key. The authentication scheme in front of it is dropped,
- * because many services show it.
+ * Parses a pasted key. Removes the authentication scheme that many services
+ * show in front of it.
  *
  * @throws {KeyRefusal}
  */
@@ -63,7 +63,11 @@ export function parseKey(
   return key;
 }
 
-/** Parses the account name that a person typed. @throws {KeyRefusal} */
+/**
+ * Parses the account name that a person typed.
+ *
+ * @throws {KeyRefusal}
+ */
 export function parseLabel(text: string, key: string): string {
   const isLong = text.length > 10 * MAX_LABEL_CHARACTERS;
   const label = isLong ? "" : cleanName(text, key);
@@ -76,7 +80,9 @@ export function parseLabel(text: string, key: string): string {
 }
 
 /**
- * Removes hidden characters from a name. @throws {KeyRefusal} if it has the key
+ * Removes hidden characters from a name.
+ *
+ * @throws {KeyRefusal} if it contains the key
  */
 function cleanName(text: string, key: string): string {
   const name = withoutHidden(text);
@@ -93,24 +99,24 @@ function given(key: string): GivenKeys {
   return keys;
 }
 
-/**
- * Returns the account name that a service's check returned, cleaned; undefined
- * if it returned none.
- */
+/** Cleans the account name that a service's check returned, if any. */
 export function nameTold(told: unknown, key: string): string | undefined {
   return typeof told === "string"
     ? shortened(cleanName(told, key)) || undefined
     : undefined;
 }
 
-/** An account as the service described it. */
 export interface DescribedAccount {
-  /** The fingerprint of the account's id at the service. */
+  /** The fingerprint of the account's ID at the service. */
   id?: string;
   label?: string;
 }
 
-/** Cleans a service's description of an account. @throws {KeyRefusal} */
+/**
+ * Cleans a service's description of an account.
+ *
+ * @throws {KeyRefusal} if its name contains the key
+ */
 export function describeAccount(told: unknown, key: string): DescribedAccount {
   const { id, label = told } = isObject(told) ? told : {} as DescribedAccount;
   const name = nameTold(label, key);
@@ -121,8 +127,7 @@ export function describeAccount(told: unknown, key: string): DescribedAccount {
 }
 
 /**
- * Checks a key at the service. Returns the service's description of the
- * account.
+ * Sends a key to its service. Returns the service's description of the account.
  *
  * @throws {KeyRefusal} unless the service accepts the key
  */
@@ -153,7 +158,7 @@ export async function checkKey(
   }
 }
 
-/** Shortens a long account name; different names stay different. */
+/** Shortens a long account name. Different names stay different. */
 function shortened(name: string): string {
   if (name.length <= MAX_LABEL_CHARACTERS) return name;
   const beginning = [...name].slice(0, MAX_LABEL_CHARACTERS / 2 - 10).join("");

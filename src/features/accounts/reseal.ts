@@ -9,8 +9,8 @@ import type { Database, Found } from "../../core/kv/database.ts";
 import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
 
 /**
- * Encrypts again all keys, and all tokens in the revocation queue, that an old
- * key encrypted.
+ * Encrypts all keys, and all tokens in the revocation queue, that have an old
+ * encryption key, with the new one.
  *
  * @returns `sealed`: the number of records; `resealed`: those encrypted again;
  * `left`: those that no key decrypts or that changed meanwhile

@@ -1,6 +1,6 @@
 /**
  * The queue of tokens to revoke. One process at a time tries each entry; if it
- * dies or the service does not answer, another tries later.
+ * dies or the service does not respond, another tries later.
  *
  * @module
  */
@@ -15,11 +15,10 @@ import type { Write } from "../../core/kv/transaction.ts";
 /** The seconds after which another process may try. */
 const LEASE_SECONDS = 40;
 
-/** The first and the longest pause between tries; each is twice the last. */
+/** The bounds of the pause between tries, which doubles each time. */
 const FIRST_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 60 * 60;
 
-/** The number of entries that are read at a time. */
 const BATCH = 20;
 
 type Queued = Found<RevocationRecord>;
@@ -27,7 +26,7 @@ type Queued = Found<RevocationRecord>;
 /** Opens the queue, which cannot decrypt the tokens. */
 export function revocationQueue(database: Database) {
   /**
-   * Moves an entry to another time; undefined if another process was faster.
+   * Moves an entry to another time. Undefined if another process was faster.
    */
   async function move(
     { value: before, ...found }: Queued,
@@ -45,14 +44,14 @@ export function revocationQueue(database: Database) {
   }
 
   return {
-    /** Reads the entries that are due until a time, in batches. */
+    /** Reads the entries until a time, in batches. */
     read: (untilSeconds = database.now()): AsyncGenerator<Queued[]> =>
       database.rangeInParts<RevocationRecord>(
         { start: revocationKey(0), end: revocationKey(untilSeconds + 1) },
         BATCH,
       ),
 
-    /** Takes an entry for this process; undefined if another has it. */
+    /** Takes an entry for this process. Undefined if another has it. */
     take: (found: Queued) =>
       move(found, database.now() + LEASE_SECONDS, found.value.tries + 1),
 
@@ -69,15 +68,15 @@ export function revocationQueue(database: Database) {
       return true;
     },
 
-    /** Makes an entry due now. */
+    /** Moves an entry to the front of the queue. */
     async hasten(key: Deno.KvKey): Promise<void> {
       const found = await database.find<RevocationRecord>(key);
       if (found) await move(found, database.now(), found.value.tries);
     },
 
     /**
-     * Makes the write that removes an entry because an account gets its tokens;
-     * undefined if their revocation has begun.
+     * Makes the write that deletes an entry because an account gets its tokens.
+     * Undefined if their revocation has begun.
      */
     async keeping(key: Deno.KvKey): Promise<Write | undefined> {
       const found = await database.find(key);
@@ -85,7 +84,6 @@ export function revocationQueue(database: Database) {
         ((transaction) => void transaction.check(found).delete(key));
     },
 
-    /** Removes a finished entry. */
     async drop(taken: Queued): Promise<void> {
       await database.commit((transaction) =>
         transaction.check(taken).delete(taken.key)
@@ -101,7 +99,7 @@ export function queuedTokens(database: Database, sealing: Sealing) {
   return {
     /**
      * Decrypts the tokens to revoke. Undefined if the person has a connected
-     * account that may be the same, or that uses the same token.
+     * account that may be the same, or uses the same token.
      *
      * @throws {Error} if that cannot be known, or no key decrypts them
      */

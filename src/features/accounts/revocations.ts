@@ -3,8 +3,8 @@
  * Any process with the encryption keys tries for up to three days: at its
  * start, three times a minute, and after it queued tokens.
  *
- * @see RFC 7009
  * @module
+ * @see RFC 7009
  */
 import { shared } from "../../core/shared.ts";
 import type { Database, Found } from "../../core/kv/database.ts";
@@ -17,14 +17,13 @@ import type { RevocationRecord } from "./revocation_record.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 
 /**
- * The time between polls. With the lease of a dead process it adds up to a
- * minute.
+ * The time between polls; with the lease of a dead process, a minute in all.
  */
 const POLL_MILLISECONDS = 20_000;
 
 /**
- * Revokes queued tokens. Loaded when the first tokens are queued or the first
- * request arrives.
+ * Revokes queued tokens. Loaded with the first queued tokens or the first
+ * request.
  */
 export class Revocations {
   #isTimed = false;
@@ -47,8 +46,8 @@ export class Revocations {
   }
 
   /**
-   * Revokes due tokens now and three times a minute from then on. Requests do
-   * this in addition to a timer, because some platforms stop timers between
+   * Revokes queued tokens now and three times a minute from then on. Requests
+   * do this in addition to a timer, because some platforms stop timers between
    * requests.
    */
   async notice(): Promise<void> {
@@ -58,7 +57,7 @@ export class Revocations {
     await this.poll();
   }
 
-  /** Revokes due tokens. Simultaneous calls share one poll. */
+  /** Revokes queued tokens. Simultaneous calls share one poll. */
   async poll(): Promise<void> {
     this.#hasMore = true;
     await (this.#polling ??= this.#poll());
@@ -91,7 +90,7 @@ export class Revocations {
     }
   }
 
-  /** Loads our OAuth clients when the first tokens are due. */
+  /** Loads our OAuth clients with the first tokens to revoke. */
   readonly #load = shared(async () => {
     const { database, accounts: { sealing, log } } = this;
     const clients = await this.accounts.clients();
@@ -99,7 +98,7 @@ export class Revocations {
   });
 }
 
-/** The time in which a service that did not answer is not tried again. */
+/** The time for which a service that did not respond is left alone. */
 const SILENT_MILLISECONDS = 30_000;
 
 type Queued = Found<RevocationRecord>;
@@ -114,12 +113,14 @@ export function accountRevocation({ sealing, clients, database, log }: {
   const queue = revocationQueue(database);
   const tokens = queuedTokens(database, sealing);
 
-  /**
-   * Maps a service to the time when it did not answer, by `performance.now()`.
-   */
+  /** The times at which services did not respond, by `performance.now()`. */
   const silent = new Map<string, number>();
 
-  /** Tries one revocation. @throws {Error} if the service does not answer */
+  /**
+   * Tries one revocation.
+   *
+   * @throws {Error} if the service does not respond
+   */
   async function revoke(taken: Queued): Promise<void> {
     const { service, application } = taken.value;
     const client = clients.get(service);

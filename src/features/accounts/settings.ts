@@ -1,8 +1,3 @@
-/**
- * The settings of people's accounts at services.
- *
- * @module
- */
 import { settingsOf } from "../../core/settings/setting.ts";
 import { wholeNumber } from "../../core/settings/shapes.ts";
 

@@ -33,7 +33,7 @@ export class UpstreamAccounts {
     private readonly services: readonly UpstreamAccount[],
     private readonly exchange: ServiceTokens,
     private readonly log: Logger,
-    /** Receives every token, to remove it from the call's result. */
+    /** Removes every token from the call's result. */
     private readonly given: GivenKeys,
   ) {}
 
@@ -71,8 +71,8 @@ export class UpstreamAccounts {
 
   /**
    * Gets a token for each service before the tool runs. If the provider does
-   * not answer, the call begins anyway, and the tool gets the error when it
-   * calls the service.
+   * not respond, the tool runs anyway, and gets the error when it calls the
+   * service.
    *
    * @throws {ToolError} if the provider refuses
    * @throws {ChallengeError} if the sign-in has ended
@@ -130,8 +130,8 @@ export class UpstreamAccounts {
 }
 
 /**
- * Explains why a caller has no account at a service; undefined if there is no
- * reason.
+ * Explains why a caller cannot have an account at a service. Undefined if it
+ * can.
  */
 function reasonAgainst(
   service: UpstreamAccount,
@@ -161,7 +161,7 @@ function reasonAgainst(
     : "this person has signed in with another one";
 }
 
-/** True if the provider does not answer; a later call may work. */
+/** True if the provider does not respond; a later call may work. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof UpstreamError
     ? error.kind === "unavailable"
@@ -169,7 +169,7 @@ function isUnavailable(error: unknown): boolean {
       error.situation === "provider unavailable";
 }
 
-/** Explains to the model what is needed before the service gives access. */
+/** Tells the model what is needed before the service gives access. */
 function refusalWords(service: UpstreamAccount, error: unknown): string {
   const title = titleOf(service);
   const { scopes = [] } = service;

@@ -14,7 +14,9 @@ import type { AccountRecord } from "./accounts.ts";
 import { type AccountOfCall, accountsAt, findBegun } from "./begun_account.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
-/** Returns the account that a call waits for; undefined if any will do. */
+/**
+ * Returns the account that a call waits for. Undefined if any account will do.
+ */
 export function begunAccountOf(
   { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
 ): AccountOfCall | undefined {
@@ -32,7 +34,7 @@ function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
 
 /**
  * Answers calls that wait for an account at a service: all whose account is
- * connected (`accept`), or the one that the person declines. Then wakes the
+ * connected (`accept`), or the one that the person declines. Then resumes the
  * person's tasks, which look for the account again.
  */
 export async function answerWaitingCalls(

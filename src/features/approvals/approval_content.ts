@@ -1,6 +1,6 @@
 /**
- * The content of an approval: the text for its page, and the arguments in a
- * form that can be stored.
+ * The content of an approval: the text for its page, and the arguments as they
+ * are stored.
  *
  * @module
  */
@@ -37,10 +37,13 @@ const APPROVAL_OFFER = {
   seconds: kinds.required(kinds.numberFrom("60 to 86400 seconds", 60, 86_400)),
 } satisfies kinds.Members<ApprovalOffer>;
 
-/** The longest time that `when` and `show` may take. */
+/** The maximum time that `when` and `show` may take. */
 const AUTHOR_MILLISECONDS = 5_000;
 
-/** Prints the parts of a server and its tool that an approval depends on. */
+/**
+ * Returns the parts of a server and its tool that an approval depends on, as
+ * text.
+ */
 export function definitionOf(version: string, tool: CompiledTool): string {
   const { scopes = [], needs = {} } = tool;
   const services = Object.values(needs).map(({ name }) => name);
@@ -61,7 +64,7 @@ export async function inTime<T>(
 }
 
 /**
- * Makes the title and the facts of an approval's page.
+ * Makes the title and the facts for an approval's page.
  *
  * @throws {TypeError} for an invalid result of `show`
  */
@@ -87,7 +90,7 @@ export async function shownOf(
 
 /**
  * Gets the author's offer to remember the approval of a call. Undefined if its
- * label is too long to be shown whole.
+ * label is too long for the page.
  *
  * @throws {TypeError} for an invalid offer
  */
@@ -113,11 +116,11 @@ const TOO_LARGE =
   "These arguments have a number that is too large to be kept for an approval. It was not run.";
 
 /**
- * Checks that arguments are JSON after the author's schema has parsed them,
- * because they are stored until the run begins.
+ * Checks that parsed arguments are JSON, because they are stored until the run
+ * begins.
  *
- * @throws {TypeError} for the author
- * @throws {ToolError} for the client
+ * @throws {TypeError} if the author's schema made them otherwise
+ * @throws {ToolError} if the client sent them so
  */
 export function checkJson(
   tool: string,
@@ -145,15 +148,12 @@ export function checkJson(
   );
 }
 
-/**
- * The message that tells the model that no one can approve this caller's calls.
- */
+/** Tells the model that no one can approve this caller's calls. */
 export const NO_PAGE =
   "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
 
 /**
- * The reason why no call can be approved at all. Undefined if people can sign
- * in.
+ * Explains why no call can be approved at all. Undefined if people can sign in.
  */
 export function lacksSignIn({ auth }: Config): string | undefined {
   return auth.oauth || auth.jwt
@@ -171,8 +171,8 @@ export function askingWords(
 }
 
 /**
- * A run that another call with the same arguments has begun. Its end is not
- * known unless `outcome` is set.
+ * A run that another call with the same arguments has begun. If `outcome` is
+ * undefined, the run may not have ended.
  */
 export type Unknown =
   & { action: "unknown"; begunAt: number; address: string }
@@ -183,7 +183,9 @@ function begunWords(tool: string, begunAt: number): string {
   return `A run of ${tool} with these arguments was approved and began at ${time}`;
 }
 
-/** Tells the model that a run has ended, but its result was too long to keep. */
+/**
+ * Tells the model that a run has ended, but its result was too long to store.
+ */
 export function longResult(
   tool: string,
   { begunAt, outcome }: ApprovalState,
@@ -197,7 +199,7 @@ export function longResult(
 
 /**
  * Tells the model that another call with the same arguments has begun a run,
- * and how that ended if it is known.
+ * and how it ended, if known.
  */
 export function unknownResult(
   tool: string,
@@ -219,9 +221,7 @@ export function unknownResult(
   };
 }
 
-/**
- * Returns the message that tells the model of a refusal. A refusal ends a task.
- */
+/** Tells the model of a refusal, which ends a task. */
 export function refusedWords(
   { isTask, scope, reason = "" }: {
     isTask: boolean;

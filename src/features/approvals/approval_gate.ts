@@ -1,5 +1,5 @@
 /**
- * The check before a tool with `approval` runs. A person must have approved the
+ * The check before a tool with `approval` runs: a person must have approved the
  * arguments on a page. One approval begins one run.
  *
  * @module
@@ -217,14 +217,11 @@ export function approvalGate(
   };
 }
 
-/** Hashes parts to a name, different for different parts. */
 function nameOf(...parts: unknown[]): Promise<string> {
   return fingerprintOfLong(canonicalJson(parts));
 }
 
-/**
- * Makes the part of an approval's record by which the approval is found again.
- */
+/** Makes the part of an approval's record by which it is found again. */
 async function waitingOf(
   { tool }: ToolRun,
   work: Work,

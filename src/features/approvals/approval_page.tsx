@@ -40,7 +40,6 @@ interface ApprovalProps extends PageProps, ToolInWords {
   subject: string;
   client: ClientInWords;
   csrf: string;
-  /** Epoch seconds. */
   now: number;
   /** False for the caller if someone else has to approve. */
   mayPress: boolean;
@@ -49,7 +48,7 @@ interface ApprovalProps extends PageProps, ToolInWords {
    * run has not begun.
    */
   isOutdated?: boolean;
-  /** The passkey that approving needs. Undefined if a button is enough. */
+  /** The passkey that approving needs, if any. */
   passkey?: AskedPasskey;
   /**
    * True if the person may let further calls like this run without approval.
@@ -57,7 +56,10 @@ interface ApprovalProps extends PageProps, ToolInWords {
   mayRemember?: boolean;
 }
 
-/** Words of scripts that are written from right to left (Unicode UAX #9). */
+/**
+ * Matches words of scripts that are written from right to left (Unicode UAX
+ * #9).
+ */
 const LEFTWARD =
   "[\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}]+";
 const TO_THE_LEFT = new RegExp(`${LEFTWARD}(?: ${LEFTWARD})*`, "gu");
@@ -67,8 +69,7 @@ const isolated = (text: string) =>
   text.replaceAll(TO_THE_LEFT, "\u2068$&\u2069");
 
 /**
- * Turns a text that may contain a stranger's words into one line without hidden
- * or reordering characters.
+ * Turns untrusted text into one line without hidden or reordering characters.
  */
 export function harmlessLine(text: string): string {
   return isolated(withoutHidden(text.toWellFormed()));
@@ -97,7 +98,7 @@ export function printArguments(input: unknown): string {
   return isolated(text);
 }
 
-/** The page of an approval that is waiting. Send it with `forms: "self"`. */
+/** The page of an approval that is waiting. Respond with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
   const { mayPress, isOutdated } = props;
@@ -248,9 +249,7 @@ export function ApprovalPage(props: ApprovalProps) {
   );
 }
 
-/**
- * The note on the passkey that an approval needs, and on where to make one.
- */
+/** The note on the passkey that an approval needs, and on where to make one. */
 function PasskeyNote(
   { base = "", approval, passkey, now }: ApprovalProps,
 ) {
@@ -330,7 +329,7 @@ function AnswerOf(props: ApprovalProps) {
   );
 }
 
-/** The page after the answer. Send it with `forms: "self"`. */
+/** The page after the answer. Respond with `forms: "self"`. */
 export function ApprovalAnsweredPage(props: ApprovalProps) {
   const { base = "", approval, client, csrf, now } = props;
   const { payload: { title }, answer } = approval;
@@ -383,8 +382,8 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
 }
 
 /**
- * Describes an approval in the list of waiting calls. Facts or arguments are
- * added to tell approvals with the same title apart.
+ * Describes an approval in the list of waiting calls. Facts or arguments
+ * distinguish approvals with the same title.
  */
 export function approvalInWords(
   { state, answer, payload }: CallApproval,

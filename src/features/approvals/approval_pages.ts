@@ -1,7 +1,7 @@
 /**
  * `/approve/:id`: the page on which a signed-in person approves or refuses a
- * call: their own, or one that someone with their scope may approve. The link
- * is of no use to anyone else.
+ * call: their own, or one that anyone with a scope may approve. The link is of
+ * no use to anyone else.
  *
  * @module
  */
@@ -36,7 +36,6 @@ import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import { approvalTools } from "./approval_tools.ts";
 import { receiptsOf } from "./receipts.ts";
 
-/** The approval step to report for each button. */
 const STEPS = {
   approve: "approved",
   refuse: "refused",
@@ -48,10 +47,7 @@ export function approvalEndpoints(services: AccountPageServices) {
   const approvals = callApprovals(database, receiptsOf(services.server));
   const passkeys = passkeysOf(services);
   const report = stepReport(services.log);
-  /**
-   * True if the approval's tool still offers to remember approvals. The page
-   * may be older than the tool.
-   */
+  /** True if the approval's tool still offers to remember approvals. */
   const offers = (it?: CallApproval) => it && toolOf(it)?.approval?.remember;
 
   function toolOf({ tool }: Pick<CallApproval, "tool">) {
@@ -70,8 +66,8 @@ export function approvalEndpoints(services: AccountPageServices) {
   }
 
   /**
-   * Returns the passkeys with which a person can approve, and whether one is
-   * needed. Undefined if the tool asks for no passkey.
+   * Returns the passkeys with which a person can approve. Undefined if the tool
+   * asks for no passkey.
    */
   async function passkeyFor(
     approval: CallApproval,
@@ -108,7 +104,6 @@ export function approvalEndpoints(services: AccountPageServices) {
   }
 
   return {
-    /** Lists the approvals that a person may answer. */
     async waiting(
       session: AccountPageVisit["session"],
     ): Promise<OpenQuestion[]> {
@@ -131,7 +126,6 @@ export function approvalEndpoints(services: AccountPageServices) {
       })));
     },
 
-    /** Answers `GET /approve/:id`. */
     async show(c: Context): Promise<Response> {
       const id = c.req.param("id")!;
       const found = await signedIn.find(c);
@@ -169,7 +163,6 @@ export function approvalEndpoints(services: AccountPageServices) {
       );
     },
 
-    /** Answers `POST /approve/:id`. */
     async answer(c: Context): Promise<Response> {
       const { form, ...person } = await signedIn.findForm(c);
       const id = c.req.param("id")!;

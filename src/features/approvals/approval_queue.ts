@@ -8,7 +8,7 @@ import { listedWaitKey, waitsOfKey } from "../../core/kv/keys.ts";
 import { approvalListName, type WaitRecord } from "../questions/wait_record.ts";
 import type { Wait, WaitStore } from "../questions/waits.ts";
 
-/** The number of approvals that are read at once. Each may have 60 KB. */
+/** The number of approvals that are read at once, of up to 60 KB each. */
 const QUEUED_PER_READ = 100;
 
 /** Returns the key of an approval from its key in a queue. */
@@ -18,7 +18,7 @@ function queuedWaitKey(place: Deno.KvKey): Deno.KvKey {
 }
 
 /**
- * Yields the approvals for a scope, some at a time. Those that end first come
+ * Yields the approvals for a scope in batches. Those that close first come
  * first.
  */
 export async function* queued(

@@ -42,7 +42,7 @@ export function stepReport(log: Logger): ReportStep {
   };
 }
 
-/** Returns the members by which log entries name a run and its caller. */
+/** Returns the run and caller for log entries. */
 export function whoOf({ requestId, caller: { subject } }: Work) {
   return { reference: requestId, subject };
 }

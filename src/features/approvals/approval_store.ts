@@ -1,6 +1,6 @@
 /**
- * Approvals as records. Each is a wait that one person answers. It begins one
- * run, and then stores how the run ended.
+ * The records of approvals. Each is a wait that one person answers. It begins
+ * one run, and then stores how the run ended.
  *
  * @module
  */
@@ -41,23 +41,21 @@ import { answerRemembered } from "./remembered_work.ts";
 import { type Receipts, receiptStore } from "./receipts.ts";
 
 /**
- * The times in seconds for which durable work, or a call, can still find an
- * approval that no one answered.
+ * The seconds for which durable work, or a call, can still find an unanswered
+ * approval after it has closed.
  */
 const CLOSED_SECONDS = 7 * 24 * 60 * 60;
 const CLOSED_CALL_SECONDS = 60;
 
 /**
- * The time in seconds for which the run of a call or of a plain task is
- * remembered after it began. A run of durable work is remembered until the work
- * has ended.
+ * The seconds for which the run of a call or of a plain task is stored after it
+ * began. A run of durable work is stored until the work has ended.
  */
 const BEGUN_SECONDS = 24 * 60 * 60;
 
 /**
- * True if a person may approve a call. Without a scope, only the caller may.
- * With a scope, everyone who has it may, except the caller (under any
- * provider).
+ * True if a person may approve a call: without a scope, the caller; with a
+ * scope, everyone who has it, except the caller (under any provider).
  */
 export function mayPress(
   { subject, approval: { scope }, payload: { caller } }: CallApproval,
@@ -81,8 +79,8 @@ export function isToBePressed(
 }
 
 /**
- * Returns the ID of an approval's receipt. A refusal has a receipt of its own,
- * which stays if the call is approved after all.
+ * Returns the ID of an approval's receipt. A refusal has its own receipt, which
+ * is kept if the call is approved after all.
  */
 function receiptOf(
   { key, createdAt }: Pick<Wait, "key" | "createdAt">,
@@ -183,7 +181,7 @@ export function callApprovals(
     findAsked: async (it: Waiting) => approvalOf(await waits.findByAsker(it)),
 
     /**
-     * Opens the approval of a call, or finds the existing one.
+     * Creates the approval of a call, or finds the existing one.
      *
      * @throws as `open` of the waits
      */
@@ -201,12 +199,11 @@ export function callApprovals(
       return approvalOf(wait)!;
     },
 
-    /** True if a person may have one more remembered approval. */
     mayOffer: remembered.hasRoom,
 
     /**
-     * Begins a run that its person has allowed before with a remembered
-     * approval. Undefined if there is none.
+     * Begins a run that a remembered approval allows. Undefined if there is
+     * none.
      *
      * @param run `unique`: stays the same if the run is begun again
      */
@@ -238,8 +235,8 @@ export function callApprovals(
     },
 
     /**
-     * Approves durable work that its person has allowed before. Undefined if
-     * they have not. A second call changes nothing, unlike `beginRemembered`.
+     * Approves durable work that a remembered approval allows. Undefined if
+     * none does. Unlike `beginRemembered`, a second call changes nothing.
      */
     acceptRemembered: (
       { name }: Offer,
@@ -263,7 +260,10 @@ export function callApprovals(
 
     receiptOf,
 
-    /** Stores the end of a run whose approval is gone or never existed. */
+    /**
+     * Stores the end of a run in its receipt only, because its approval is gone
+     * or never existed.
+     */
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
       progressReceipt(database, receipt, { endedAt: database.now(), outcome }),
 
@@ -272,7 +272,6 @@ export function callApprovals(
      */
     releaseRemembered: receipts.drop,
 
-    /** Epoch seconds. */
     now: (): number => database.now(),
 
     read: async (it: Pick<Wait, "key">) => approvalOf(await waits.read(it)),
@@ -288,8 +287,8 @@ export function callApprovals(
      * the person's own calls that they refused, or that should have ended long
      * ago.
      *
-     * @param most the number of approvals after which the list of a scope
-     * stops; those that end first come first
+     * @param most the maximum number of approvals to read for a scope; those
+     * that close first come first
      */
     async listOpen(person: Approver, most = Infinity): Promise<CallApproval[]> {
       const { subject } = person;
@@ -321,11 +320,11 @@ export function callApprovals(
     },
 
     /**
-     * Stores a person's answer, once. Returns the approval as it is then.
-     * Undefined if the person may not answer, or the approval is over.
+     * Stores a person's answer, once, and returns the approval. Undefined if
+     * the person may not answer, or the approval is over.
      *
-     * @param seen the approval that was signed with a passkey; no later answer
-     * is replaced
+     * @param seen the approval that was signed with a passkey; a later answer
+     * is not replaced
      */
     async press(
       id: string,
@@ -373,8 +372,8 @@ export function callApprovals(
     },
 
     /**
-     * Closes a run whose end is not known, once a person says that they have
-     * looked. Then the same call may ask again. Undefined if the approval is
+     * Closes a run whose end is not known, once a person has checked its
+     * effects. Then the same call may ask again. Undefined if the approval is
      * not the person's.
      */
     async look(
@@ -421,7 +420,7 @@ export function callApprovals(
     },
 
     /**
-     * Stores the end of a run. `result` is for a client that has disconnected.
+     * Stores the end of a run, with its result if the client has disconnected.
      */
     end: endRun,
 
@@ -447,9 +446,7 @@ export function callApprovals(
     },
   };
 
-  /**
-   * Stores an end. If the database is away, goes on trying in the background.
-   */
+  /** Stores an end. If the database is away, retries in the background. */
   async function noteEnd(note: () => Promise<void>): Promise<void> {
     const again = () => persist(note, { signal: database.closing });
     await note().catch(() => database.background(again));

@@ -11,7 +11,6 @@ import { taskKey } from "../../core/kv/keys.ts";
 import type { WaitRecord } from "../questions/wait_record.ts";
 import { isTerminal, type TaskRecord } from "../work/task_record.ts";
 
-/** The members of a wait that name its task. */
 type OfTask = Pick<WaitRecord, "pageTask" | "taskAddress">;
 
 /**
@@ -37,7 +36,7 @@ export async function hasTaskEnded(
 /**
  * Makes the commit check that the task has not ended.
  *
- * @throws {ToolError} when it has ended
+ * @throws {ToolError} if it has ended
  */
 export async function taskCheck(
   database: Database,
@@ -48,7 +47,7 @@ export async function taskCheck(
   throw new ToolError("The task has ended, and nothing was run.");
 }
 
-/** The time in seconds after which a run without a known end is listed. */
+/** The seconds after which a run without a known end is listed. */
 const LOOK_SECONDS = 5 * 60;
 
 /**

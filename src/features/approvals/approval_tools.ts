@@ -6,7 +6,6 @@
 import type { Catalogue } from "../../core/catalogue/catalogue.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
 
-/** The tools of a server by name, and its version. */
 export const approvalTools = new WeakMap<
   OpenedServer,
   Pick<Catalogue, "tools" | "serverInfo">

@@ -1,6 +1,5 @@
 /**
- * The approval of one run, as its call or task uses it: asks for it, waits for
- * it, and begins the run.
+ * The approval of one run: asks for it, waits for it, and begins the run.
  *
  * @module
  */
@@ -21,7 +20,7 @@ import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import { type ReportStep, whoOf } from "./approval_steps.ts";
 import type { Offer } from "./remembered.ts";
 
-/** The answer for a run. Durable work stores it. */
+/** The answer for a run, which durable work stores. */
 export type Verdict =
   | {
     action: "accept";
@@ -31,7 +30,7 @@ export type Verdict =
   }
   | { action: "decline"; reason?: string }
   | { action: "cancel" }
-  /** The run has ended already, after its client had disconnected. */
+  /** The run had ended after its client disconnected. */
   | { action: "collected"; result: CallToolResult }
   /** Another call with the same arguments has begun the run. */
   | Unknown;
@@ -40,12 +39,11 @@ const hasEnded = (run?: WaitRecord) =>
   !run || run.approval?.endedAt !== undefined;
 
 /**
- * The longest time for which a call waits for the end of a run that another
+ * The maximum time for which a call waits for the end of a run that another
  * call with the same arguments has begun.
  */
 const END_MILLISECONDS = 20_000;
 
-/** The approval of one run, as its call or task uses it. */
 export class ApprovalVisit implements PagesOf<Verdict> {
   #begun?: Pick<TakenWait, "release">;
   #approval?: CallApproval;
@@ -58,9 +56,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     private readonly of: {
       pages: WaitPages;
       waiting: Waiting & { approval: ApprovalState };
-      /**
-       * False for work that asked for approval once, but would not ask now.
-       */
+      /** False for work that asked for approval once, but would not ask now. */
       isWanted: boolean;
       /** @throws {ToolError} if an account that the run uses is gone */
       checkAccounts(): Promise<void>;
@@ -112,7 +108,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     }
   }
 
-  /** Opens an approval, or finds the open one. */
+  /** Creates an approval, or finds the open one. */
   async #opened(): Promise<CallApproval> {
     const { approvals, of: { waiting, offer } } = this;
     const content = await this.#content();
@@ -131,7 +127,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return approval;
   }
 
-  /** Accepts no answer from now on. Returns true if one came before. */
+  /** Refuses answers from now on. Returns true if one came before. */
   async #close(approval: CallApproval): Promise<boolean> {
     const closed = await this.#do(() => this.approvals.close(approval));
     const { tool, approval: { seconds } } = approval;
@@ -210,8 +206,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   /**
-   * Marks the run as begun. Returns false for durable work that goes on with an
-   * approval from an earlier run.
+   * Marks the run as begun. Returns false for durable work that was approved in
+   * an earlier run.
    */
   async isBeginning(): Promise<boolean> {
     const { approvals, work: { requestId } } = this;
@@ -244,10 +240,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     });
   }
 
-  /**
-   * Returns the verdict. Begins the run if it is approved, except for durable
-   * work.
-   */
+  /** Returns the verdict. Begins an approved run, except of durable work. */
   async #verdictOf(approval: CallApproval): Promise<Verdict | undefined> {
     const { approvals, work } = this;
     const { state, answer, payload } = approval;
@@ -299,7 +292,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return `${this.of.pages.baseUrl}/approve/${id}`;
   }
 
-  /** Runs an operation. A task tries again until the database is back. */
+  /** Runs an operation, retried in a task until the database is back. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     const { work } = this;
     return this.#isTask ? persist(operation, work) : operation();

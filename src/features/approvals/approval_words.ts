@@ -1,5 +1,5 @@
 /**
- * The texts about an approved act, for its page and its receipt. Each has a
+ * The texts about an approved call, for its page and its receipt. Each has a
  * maximum length and is on one line.
  *
  * @module
@@ -8,11 +8,10 @@ import { withoutHidden } from "../../core/pages/names.tsx";
 import type { JsonObject } from "../../core/json.ts";
 import type { ReceiptWords } from "./receipts.ts";
 
-/** The act that is approved or refused. */
+/** The call that is approved or refused. */
 interface Act {
   title: string;
   facts: Readonly<Record<string, string>>;
-  /** The arguments. */
   input: JsonObject;
   /** The services and names of the accounts. */
   accounts: readonly (readonly [service: string, name: string])[];
@@ -31,10 +30,7 @@ export const MAX_TITLE_CHARACTERS = 200;
 const MAX_NAME_CHARACTERS = 40;
 const MAX_FACTS_CHARACTERS = 2400;
 
-/**
- * The maximum number of facts on a page, because facts may contain a client's
- * words.
- */
+/** The maximum number of facts on a page, which may contain a client's text. */
 const MAX_FACTS = 30;
 
 /**
@@ -50,8 +46,8 @@ export function lineOf(text: string, most: number): string {
 const isNumber = (name: string) => /^\d+$/.test(name);
 
 /**
- * Returns the act in the words of its page. If the author gave no facts, the
- * arguments take their place.
+ * Returns the texts about the call. If the author gave no facts, the arguments
+ * take their place.
  */
 export function doneIn(
   { title, facts, input, accounts, caller }: Act,
@@ -61,7 +57,6 @@ export function doneIn(
   return { title, facts: told, caller: caller.name };
 }
 
-/** Makes the words of the receipt for an answer. */
 export function receiptWords(
   payload: Act,
   pressed: Decision,

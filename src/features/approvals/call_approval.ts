@@ -9,11 +9,9 @@ import type { ApprovalState } from "../questions/wait_record.ts";
 import type { Wait } from "../questions/waits.ts";
 import type { Offer } from "./remembered.ts";
 
-/** The encrypted content of an approval. */
 export interface ApprovalPayload {
-  /** The idempotency key of the run, to be sent to other services. */
+  /** The idempotency key of the run, for other services. */
   id: string;
-  /** The arguments with which the run begins. */
   input: JsonObject;
   /** The services and names of the accounts that the run uses. */
   accounts: readonly (readonly [service: string, name: string])[];
@@ -27,7 +25,7 @@ export interface ApprovalPayload {
    * else has to approve, no one with one of these addresses may.
    */
   caller: { name: string; addresses: readonly string[] };
-  /** The last run of the same call, remembered for a day. */
+  /** The last run of the same call within a day. */
   before?: Pick<ApprovalState, "begunAt" | "outcome">;
 }
 
@@ -37,18 +35,22 @@ export type Pressed =
     at: number;
     /** The name of the passkey that signed the answer. */
     passkey?: string;
-    /** True if the person ticked the box of the author's offer to remember. */
+    /**
+     * True if the person accepted the author's offer to remember the approval.
+     */
     remembers?: boolean;
     /** True if a remembered approval gave the answer. */
     remembered?: true;
   }
   & ({ action: "accept" } | { action: "decline"; reason: string });
 
-/** An approval with its content in clear. */
+/** An approval, decrypted. */
 export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
   payload: ApprovalPayload;
   approval: ApprovalState;
   answer?: Pressed & { result?: CallToolResult };
-  /** The encrypted answer as it is stored. Only on the approval of a page. */
+  /**
+   * The stored, encrypted answer; only if the approval was read for its page.
+   */
   sealedAnswer?: string;
 }

@@ -1,6 +1,5 @@
 /**
- * The part of the account page with the list of waiting approvals, and their
- * pages.
+ * The part of the account page with the waiting approvals, and their pages.
  *
  * @module
  */

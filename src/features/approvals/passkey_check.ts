@@ -23,9 +23,7 @@ import { ALGORITHMS, type Passkey } from "./passkey_store.ts";
  */
 const MAX_CHARACTERS = 20_000;
 
-/**
- * The expected origin and RP ID, and whether user verification is required.
- */
+/** The expected origin and RP ID, and whether user verification is required. */
 type Site = Pick<
   VerifyAuthenticationResponseOpts,
   "expectedOrigin" | "expectedRPID" | "requireUserVerification"

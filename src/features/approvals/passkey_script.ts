@@ -7,7 +7,7 @@
 /**
  * The script that runs before a form is sent. The button's `data-passkey` names
  * its steps (`create`, `get`). Their options are in the form's `data-create`
- * and `data-get`. Each response goes into the field with the step's name.
+ * and `data-get`. Each response is put in the field named like the step.
  */
 export const PASSKEY_SCRIPT = `
 for (const form of document.querySelectorAll("form[data-get], form[data-create]")) {

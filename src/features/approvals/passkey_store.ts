@@ -10,13 +10,13 @@ import type { Database, Expiring } from "../../core/kv/database.ts";
 import { passkeysGoneKey, passkeysKey } from "../../core/kv/keys.ts";
 import type { Write } from "../../core/kv/transaction.ts";
 
-/** The time in seconds for which passkeys are kept after their last use. */
+/** The seconds for which passkeys are stored after their last use. */
 export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;
 
 /**
- * The time in seconds before a further passkey can approve. For the same time
- * after a passkey was removed, approvals still need one. So someone who gets
- * hold of a browser cannot take over at once.
+ * The seconds before a further passkey can approve. For as long after a passkey
+ * was removed, approvals still need one. So someone who gets hold of a browser
+ * cannot take over at once.
  */
 const DELAY_SECONDS = 24 * 60 * 60;
 
@@ -52,7 +52,6 @@ function isThere({ removedAt }: Passkey): boolean {
   return removedAt === undefined;
 }
 
-/** True if the passkey can approve now. */
 function counts(passkey: Passkey, now: number): boolean {
   return isThere(passkey) && passkey.countsFrom <= now;
 }
@@ -76,9 +75,9 @@ export interface OwnPasskeys {
   /** Makes a commit fail if the passkeys have changed since they were read. */
   stays: Write;
   /**
-   * Makes the write that records the use of a passkey. Like `stays`, it makes
-   * its commit fail if the passkeys have changed. Undefined if the passkey
-   * cannot approve now, or its signature counter did not increase.
+   * Makes the write that records the use of a passkey. It makes its commit fail
+   * if the passkeys have changed. Undefined if the passkey cannot approve now,
+   * or its signature counter did not increase.
    */
   noting(use: { id: string; counter: number }): Write | undefined;
 }
@@ -93,7 +92,7 @@ export function passkeyStore(database: Database) {
   }
 
   /**
-   * Reads a person's passkeys, and the mark that remains when they were erased.
+   * Reads a person's passkeys, and the record that they were erased, if any.
    */
   async function read(subject: string) {
     const [own, gone] = await database.getMany<[PasskeysRecord, Expiring]>([
@@ -163,7 +162,7 @@ export function passkeyStore(database: Database) {
      * Stores a new passkey. A person's first passkey can approve at once, a
      * further one after a day.
      *
-     * @returns the passkey; undefined if it is there already, if there are too
+     * @returns the passkey; undefined if it is already stored, if there are too
      * many, or a check of `extraWrites` failed
      */
     async add(
@@ -188,8 +187,7 @@ export function passkeyStore(database: Database) {
     /**
      * Lets a new passkey approve at once, because an older one was used.
      *
-     * @returns the passkey; undefined if there is no such passkey, or a check
-     * failed
+     * @returns the passkey; undefined if there is none, or a check failed
      */
     async confirm(
       subject: string,
@@ -224,9 +222,8 @@ export function passkeyStore(database: Database) {
     },
 
     /**
-     * Deletes all passkeys of a person. A mark stays for a day, and a new
-     * passkey has to wait that long. So someone who erases in the person's
-     * place gains nothing.
+     * Deletes all passkeys of a person. A new passkey can approve only after a
+     * day, so that someone who erases in the person's place gains nothing.
      */
     async forgetAllOf(subject: string): Promise<void> {
       const { own, all } = await read(subject);
@@ -244,7 +241,7 @@ export function passkeyStore(database: Database) {
      * Deletes all passkeys of a person, for an operator. The next one can
      * approve at once.
      *
-     * @returns the number of passkeys that the person had
+     * @returns the number of deleted passkeys
      */
     async reset(subject: string): Promise<number> {
       const { all } = await read(subject);
@@ -279,7 +276,7 @@ function used(
   return withOne(all, { ...found, counter, usedAt: now });
 }
 
-/** Makes the records of people's passkeys, without IDs and public keys. */
+/** People's passkeys as records about them, without IDs and public keys. */
 export function passkeyRecords(database: Database): PersonRecords {
   const { find, forgetAllOf } = passkeyStore(database);
   return {

@@ -27,8 +27,8 @@ export function hasOption(server: OpenedServer, it: "passkey" | "remember") {
 }
 
 /**
- * True if the server's host is an IP address, which can be no RP ID (WebAuthn
- * Level 3 §5.1.2), so that browsers make no passkeys.
+ * True if the server's host is an IP address. Browsers make no passkeys for it,
+ * because it cannot be an RP ID (WebAuthn Level 3 §5.1.2).
  */
 export function isNumeric(baseUrl: string): boolean {
   return /^\[|^[\d.]+$/.test(new URL(baseUrl).hostname);
@@ -60,8 +60,8 @@ export const passkeyStoreOf = ofServer(({ database }) =>
 
 /**
  * Makes the challenge for an approval: a hash of the page's contents and its
- * reader. A refusal changes the page, so that no earlier signature is valid
- * after it.
+ * reader. A refusal changes the page, so that earlier signatures become
+ * invalid.
  */
 export function challengeOf(
   { id, tool, clientId, clientName, payload, answer }: CallApproval,
@@ -101,7 +101,6 @@ export function passkeysOf(
 
   return {
     store,
-    /** False if browsers make no passkeys at the server's address. */
     isPossible,
 
     /** Reads a person's passkeys, and makes the request for one of them. */
@@ -153,8 +152,8 @@ export function passkeysOf(
     /**
      * Stores a new passkey.
      *
-     * @throws {HttpError} 403 for an invalid response, 409 if there is the same
-     * or too many
+     * @throws {HttpError} 403 for an invalid response, 409 if it is already
+     * stored or there are too many
      */
     async make(
       subject: string,
@@ -210,8 +209,8 @@ export function passkeysOf(
   };
 
   /**
-   * Makes a challenge for confirming one new passkey. The response confirms no
-   * other, and not the same one after it was removed and made again.
+   * Makes the challenge for confirming one new passkey. The response confirms
+   * no other passkey, nor the same one if it is removed and made again.
    */
   function confirmChallenge(
     subject: string,

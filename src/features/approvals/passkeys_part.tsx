@@ -1,8 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
  * `/account/passkeys`: the passkeys with which a person approves calls, and the
- * forms that make and remove them. For these the person must have signed in
- * within the last minutes.
+ * forms that make and remove them, which need a recent sign-in.
  *
  * @module
  */
@@ -34,7 +33,6 @@ import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { Passkey } from "./passkey_store.ts";
 import { passkeysOf } from "./passkeys.ts";
 
-/** Makes the challenge of a page on which a passkey is made. */
 function challengeOf({ session: { subject } }: SignedIn, csrf: string): string {
   return fingerprint(JSON.stringify(["make a passkey", csrf, subject]));
 }
@@ -193,7 +191,7 @@ function PasskeyForm({ form, creation, hasAny }: {
   );
 }
 
-/** The maximum size in bytes of a form: a name and two responses. */
+/** The maximum size in bytes of a form, which has a name and two responses. */
 const MAX_FORM_BYTES = 64 * 1024;
 
 export function passkeyEndpoints(services: FormServices) {

@@ -1,7 +1,7 @@
 /**
  * Receipts: each tells which call was approved or refused, by whom, and how the
  * run ended. The caller, the person who answered and operators see it. Receipts
- * stay after their connection has ended, for as long as the ledger keeps calls.
+ * outlive their connection, and are stored as long as the list of calls.
  *
  * @module
  */
@@ -28,11 +28,11 @@ import { secretStore } from "../../core/store/secrets.ts";
 import type { Config } from "../../core/settings/config.ts";
 import type { Progress } from "../questions/wait_receipt.ts";
 
-/** The texts of a receipt, which are encrypted. */
+/** The encrypted texts of a receipt. */
 export interface ReceiptWords {
   title: string;
   facts: Readonly<Record<string, string>>;
-  /** The name of the person whose call it was. */
+  /** The caller's name. */
   caller: string;
   /**
    * The name of the person who answered. Absent once they have erased their
@@ -48,7 +48,7 @@ export interface ReceiptWords {
   remembered?: string;
 }
 
-/** The facts about an answer. Times are epoch seconds. */
+/** The members of a receipt about the answer. Times are epoch seconds. */
 interface Press {
   /** The subject of the caller. */
   subject: string;
@@ -60,8 +60,7 @@ interface Press {
   tool: string;
   clientName?: string;
   /**
-   * The time of the answer. For a remembered approval, the time at which the
-   * run began.
+   * The time of the answer; with a remembered approval, the start of the run.
    */
   at: number;
   isRefused?: true;
@@ -76,9 +75,7 @@ export type Receipt = Press & Progress & ReceiptWords & { id: string };
 /** The text on a page in place of texts that cannot be decrypted. */
 export const NO_WORDS = "Words that cannot be read";
 
-/**
- * The numbers of receipts after which a page shows no more, and reads no more.
- */
+/** The maximum number of receipts that a page shows, and reads. */
 const MAX_RECEIPTS = 200;
 const MAX_READ = 2000;
 
@@ -187,7 +184,7 @@ export function receiptStore(database: Database, keepSeconds: number) {
      * Lists a person's newest receipts that `isWanted` accepts. Without a
      * person, lists everyone's.
      *
-     * @param before the ID of a receipt: lists only older ones
+     * @param before the ID of a receipt; only older ones are listed
      * @returns `next`: the `before` of the next page, if there may be one
      */
     async list(
@@ -217,7 +214,7 @@ export function receiptStore(database: Database, keepSeconds: number) {
       return { receipts, hasAny: read > 0 };
     },
 
-    /** People's receipts, which stay when their connections end. */
+    /** The receipts as records about a person. They outlive connections. */
     records: {
       name: "receipts",
       async listOf(subject) {
@@ -273,7 +270,6 @@ export function receiptStore(database: Database, keepSeconds: number) {
   }
 }
 
-/** True for a text that may be the ID of a receipt. */
 const isId = (text: string) => /^[\w-]{1,100}$/.test(text);
 
 export function receiptSeconds({ auth: { oauth } }: Config): number {

@@ -33,8 +33,8 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
 };
 
 /**
- * Makes the section with the calls that a person asked for or decided on. For
- * an operator it has everyone's.
+ * Makes the section with the calls that a person asked for or decided on; for
+ * an operator, with everyone's.
  */
 export async function receiptsSection(
   { session: { subject }, isOperator, form, now }: AccountPageVisit,
@@ -82,7 +82,7 @@ export async function receiptsSection(
   );
 }
 
-/** Prints the query of the next page, with older receipts. */
+/** Makes the query of the next page. */
 function queryOf(filter: CallFilter, before: string): URLSearchParams {
   const given = Object.entries({ ...filter, before }).filter(([, it]) => it);
   return new URLSearchParams(given as [string, string][]);

@@ -19,18 +19,20 @@ import { findGrant } from "../questions/wait_record.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /**
- * The maximum number of remembered approvals of one person. Beyond it none are
- * offered.
+ * The number of a person's remembered approvals at which no more are offered.
  */
 const MAX_REMEMBERED = 50;
 
 /**
- * The maximum number of runs under one remembered approval. The next call asks
+ * The maximum number of runs under one remembered approval; the next call asks
  * again.
  */
 const MAX_RUNS = 100;
 
-/** The longest time in seconds by which the clocks of two processes differ. */
+/**
+ * The assumed maximum difference between the clocks of two processes, in
+ * seconds.
+ */
 const CLOCK_SECONDS = 60;
 
 const NAME = /^[\w-]{43}$/;
@@ -38,7 +40,7 @@ const NAME = /^[\w-]{43}$/;
 /** An author's offer to remember the approval of a call. */
 export interface Offer {
   /**
-   * The name of the remembered approval, made of the client, the tool's
+   * The name of the remembered approval: a hash of the client, the tool's
    * definition and the offer's key.
    */
   name: string;
@@ -51,10 +53,9 @@ interface RememberedRecord extends Expiring {
   clientName?: string;
   /** The grant with which the remembered approval ends. */
   grantId?: string;
-  /** The time of the approval, in epoch seconds. */
   at: number;
   runs: number;
-  /** The author's label, sealed. */
+  /** The author's label, encrypted. */
   sealed: string;
 }
 
@@ -62,8 +63,8 @@ interface RememberedRecord extends Expiring {
 export type Remembered = Omit<RememberedRecord, "sealed"> & {
   name: string;
   /**
-   * Undefined if the label cannot be decrypted. Then no call can use the
-   * remembered approval.
+   * Undefined if the label cannot be decrypted. The remembered approval then
+   * allows no call.
    */
   label?: string;
 };
@@ -196,7 +197,7 @@ export function rememberedStore(database: Database) {
     },
 
     /**
-     * Forgets one remembered approval of a person. Returns false if there is
+     * Deletes one remembered approval of a person. Returns false if there is
      * none.
      */
     async end(subject: string, name: string): Promise<boolean> {

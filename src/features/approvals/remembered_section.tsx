@@ -23,9 +23,7 @@ import { rememberedStore } from "./remembered.ts";
 
 const ACTION = "/account/remembered";
 
-/**
- * Makes the section of a signed-in person. Null if there is nothing to show.
- */
+/** Null if the person has no remembered approvals. */
 export async function rememberedSection(
   { session: { subject }, form, now }: AccountPageVisit,
   { server, database, titleOf }: AccountPageServices,

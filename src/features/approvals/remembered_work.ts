@@ -1,7 +1,7 @@
 /**
- * Durable work under a remembered approval. Its approval is answered in the
- * person's name, once, so that the work has one receipt, however often it
- * begins again.
+ * Durable work under a remembered approval. The approval of the work is
+ * answered once in the person's name, so that the work has one receipt, however
+ * often it begins again.
  *
  * @module
  */
@@ -14,8 +14,8 @@ import type { Remembered } from "./remembered.ts";
  * Answers the approval of durable work. Undefined if no remembered approval
  * allows the work.
  *
- * @param with `find` finds the remembered approval; `opened` opens the approval
- * of the work, or finds it, and throws if the work has ended
+ * @param with `find` finds the remembered approval; `opened` creates or finds
+ * the approval of the work, and throws if the work has ended
  */
 export async function answerRemembered(
   { accept, read }: Pick<WaitStore, "accept" | "read">,

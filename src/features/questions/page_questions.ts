@@ -59,7 +59,6 @@ export const addressOf = (
   id: string,
 ) => `${baseUrl}/wait/${id}`;
 
-/** Makes the functions by which calls and tasks ask people on pages. */
 export function waitPagesOf(
   given: Pick<WaitPages, "waits" | "baseUrl" | "providerIds" | "isTest">,
 ): WaitPages {
@@ -85,7 +84,6 @@ export function waitPagesOf(
   return pages;
 }
 
-/** Makes the address of the page on which people connect an account. */
 export const connectAddress = (
   { baseUrl }: Pick<WaitPages, "baseUrl">,
   service: string,
@@ -114,8 +112,8 @@ export class PageQuestions implements PersonPages {
   /**
    * @param asker identifies the call with its arguments, or the task, so that a
    * repeat finds the same questions
-   * @param call the call; undefined for a task
-   * @param task the task; undefined for a call
+   * @param call undefined for a task
+   * @param task undefined for a call
    */
   constructor(
     readonly pages: WaitPages,
@@ -153,14 +151,12 @@ export class PageQuestions implements PersonPages {
     return await (await links).add(link);
   }
 
-  /** Runs an operation. A task tries again until the database is back. */
+  /** Runs an operation, retried in a task until the database is back. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     return this.task ? persist(operation, this.task) : operation();
   }
 
-  /**
-   * Opens a question. If someone has answered it already, takes the answer.
-   */
+  /** Asks a question. If it was already answered, takes the answer. */
   async open(
     question: AskedQuestion,
     key = `page-${++this.#count}`,
@@ -243,8 +239,8 @@ export class PageQuestions implements PersonPages {
   /**
    * Waits for the answer, up to a time limit. Undefined if none came in time.
    *
-   * @throws {ToolError} when the wait ended without an answer
-   * @throws the signal's reason when it fires first
+   * @throws {ToolError} if the wait ended without an answer
+   * @throws the reason of the signal, if it fires first
    */
   async waitFor(
     { key, wait, connects }: WaitPage,
@@ -271,7 +267,7 @@ export class PageQuestions implements PersonPages {
     return this.pages.waits.withdraw(wait);
   }
 
-  /** Waits until no question is being opened. */
+  /** Waits until no question is being created. */
   async opened(): Promise<void> {
     while (this.#opening.size > 0) await Promise.allSettled(this.#opening);
   }

@@ -1,6 +1,6 @@
 /**
  * `/wait/:id`: the page of a question that waits for one person, and its form.
- * Only that person sees the question, once they have signed in.
+ * Only that person, once signed in, sees the question.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type { SignedIn } from "../account_page/signed_in.ts";
 import { clientInWords } from "../account_page/client_words.ts";
 
 /**
- * Returns the name of the service for which a wait needs an account. Undefined
+ * Returns the name of the service at which a wait needs an account. Undefined
  * if the wait is for something else.
  */
 export function connectsAt(
@@ -41,7 +41,7 @@ function pathOf(wait: Wait, baseUrl: string): string {
     : `/connect/${service}?w=${wait.id}`;
 }
 
-/** Answers with the page for a link that has ended or is someone else's. */
+/** Responds with the page for a link that has ended or is someone else's. */
 export function noWait(
   c: Context,
   { id, session }: SignedIn,
@@ -55,7 +55,8 @@ export function noWait(
 }
 
 /**
- * Answers with the page on which a person signs in, to see a page of their own.
+ * Responds with the sign-in page, from which a person returns to a page of
+ * their own.
  */
 export function signInFor(
   c: Context,
@@ -107,7 +108,6 @@ export function waitEndpoints(services: AccountPageServices) {
   const waits = waitsOf(services.server);
 
   return {
-    /** Answers `GET /wait/:id`. */
     async show(c: Context): Promise<Response> {
       const id = c.req.param("id")!;
       const found = await signedIn.find(c);
@@ -137,7 +137,6 @@ export function waitEndpoints(services: AccountPageServices) {
       return page(c, WaitPage({ ...frame, ...asked }), { forms: "self" });
     },
 
-    /** Answers `POST /wait/:id`. */
     async answer(c: Context): Promise<Response> {
       const { form, ...person } = await signedIn.findForm(c);
       const id = c.req.param("id")!;

@@ -1,7 +1,6 @@
 /**
- * The record of a wait, its encrypted parts and its basis. Each part is
- * encrypted for its record, so that someone who can write to the database
- * cannot move it to another record.
+ * The record of a wait, with its encrypted parts. Each part is encrypted for
+ * its record: who can write to the database cannot move it to another record.
  *
  * @module
  */
@@ -26,7 +25,7 @@ import { secretStore } from "../../core/store/secrets.ts";
 
 /**
  * The maximum size in bytes of a question, and of an answer, as JSON in UTF-8.
- * A record can hold both in encrypted form.
+ * A record holds both in encrypted form.
  */
 export const MAX_WAIT_BYTES = 20_000;
 
@@ -34,22 +33,21 @@ export const MAX_WAIT_BYTES = 20_000;
 export const MAX_WAITS_PER_PERSON = 100;
 
 /**
- * The maximum number of pages that one client may have wait for a person, so
+ * The maximum number of pages with which one client may wait for a person, so
  * that other clients can ask too.
  */
 export const MAX_WAITS_PER_CLIENT = 25;
 
-/** Counts the bytes of a text in UTF-8. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** The person for whom a wait is, and the call or task that waits. */
+/** The person who has to answer, and the call or task that waits. */
 export interface Waiting {
   subject: string;
   /**
-   * The list that limits the wait, if it is not the subject's list. Many people
-   * may share a subject, such as all callers without credentials.
+   * The list that limits the wait, if not the subject's: many people may share
+   * a subject, such as all callers without credentials.
    */
   list?: string;
   /**
@@ -69,19 +67,20 @@ export interface Waiting {
   tool: string;
   clientId?: string;
   /**
-   * The grant of the call, or the grant that used the task last. The wait ends
+   * The grant of the call, or the last grant that used the task. The wait ends
    * with it.
    */
   grantId?: string;
   /**
-   * The durable work that waits. An answer wakes it, and its end ends the wait.
+   * The durable work that waits. An answer resumes it, and its end ends the
+   * wait.
    */
   taskId?: string;
   /** The server address that the work's run belongs to. */
   taskAddress?: string;
   /** The task, durable or not, that asks on a page. */
   pageTask?: string;
-  /** The progress of an approval; absent for other waits. */
+  /** Only for approvals. */
   approval?: ApprovalState;
 }
 
@@ -93,14 +92,14 @@ export interface ApprovalState {
   scope?: string;
   /** The passkey that an approval needs. */
   passkey?: "wanted" | "required";
-  /** The seconds for which the answer stays until the run begins. */
+  /** The seconds for which the answer is kept until the run begins. */
   seconds: number;
-  /** The time until which a person can approve. The record stays longer. */
+  /** The time until which a person can approve. The record is kept longer. */
   closesAt?: number;
   begunAt?: number;
   endedAt?: number;
   /**
-   * The end of the run. `unknown` if it was never stored, and a person has
+   * The end of the run; `unknown` if it was never stored, and a person has
    * closed the run instead.
    */
   outcome?: "ok" | "tool_error" | "failed" | "cancelled" | "unknown";
@@ -113,7 +112,7 @@ export interface ApprovalState {
 
 export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
   /**
-   * The key of the index entry that leads from the asking call or task to this
+   * The key of the index entry by which the asking call or task finds this
    * wait.
    */
   askerKey: Deno.KvKey;
@@ -126,23 +125,22 @@ export interface WaitRecord extends Expiring, Omit<Waiting, "asker"> {
   sealedAnswer?: string;
 }
 
-/** A wait with its encrypted parts in clear. */
+/** A wait, decrypted. */
 export interface Wait extends
   Omit<
     WaitRecord,
     "askerKey" | "question" | "taskId" | "sealed" | "sealedAnswer"
   > {
   key: Deno.KvKey;
-  /** In a list: true if the client's connection is paused. */
+  /** True in a list if the client's connection is paused. */
   isPaused?: boolean;
   /** The ID that opens the page, or with which a webhook answers. */
   id?: string;
-  /** The question. */
   payload?: JsonObject;
   answer?: JsonObject;
 }
 
-/** A list entry of a person's wait. */
+/** The entry of a wait in its list. */
 export interface ListedWait
   extends
     Expiring,
@@ -156,9 +154,8 @@ export interface Pointer extends Expiring {
 }
 
 /**
- * True if two waits have the same client: the same client ID, or else the same
- * personal access token. All waits that have neither are treated as one
- * client's.
+ * True if two waits have the same client ID, or else the same personal access
+ * token. All waits that have neither are treated as one client's.
  */
 export function isSameClient(
   one: Pick<Waiting, "clientId" | "grantId">,
@@ -183,8 +180,8 @@ export function approvalListName(scope: string): string {
 }
 
 /**
- * Makes an approval's key in the queue of its scope. The approval that ends
- * first comes first.
+ * Makes an approval's key in the queue of its scope. Approvals that close first
+ * come first.
  */
 function placeInQueue(
   [word, wait]: Deno.KvKey,
@@ -196,12 +193,12 @@ function placeInQueue(
   ]);
 }
 
-/** The time in seconds for which a page waits for its person. */
+/** The seconds for which a page waits for its person. */
 export const WAIT_SECONDS = 60 * 60;
 
 /**
  * Writes the record at the head of a wait's list. A commit that checks the head
- * then fails if a wait of the list was opened or answered since the head was
+ * then fails if a wait of the list was created or answered since the head was
  * read.
  */
 export function touchList(
@@ -253,12 +250,12 @@ export type ReadWait = Pick<Found<WaitRecord>, "key" | "value">;
 
 type Member = "payload" | "answer";
 
-/** The members of a record that its encrypted parts are bound to. */
+/** The members of a record to which its encrypted parts are bound. */
 type Sealing = Pick<WaitRecord, "subject" | "kind" | "askerKey">;
 
 /**
- * Makes the additional authenticated data for encrypting a part, so that it
- * cannot be decrypted in another record.
+ * Makes the additional authenticated data that binds encrypted parts to their
+ * record.
  */
 function contextOf(
   { subject, kind, askerKey }: Sealing,
@@ -317,8 +314,8 @@ export function waitSeals(database: Database) {
 }
 
 /**
- * The basis of a wait: the grant of the call, or the run of the task. A wait is
- * opened only while its basis exists, and ends with it.
+ * The grant of the call, or the durable work, without which a wait is not
+ * created, and with which it ends.
  */
 type Basis = Pick<Waiting, "grantId" | "taskId">;
 
@@ -336,10 +333,10 @@ export async function isLive(
 }
 
 /**
- * Finds the basis of a new wait, for a commit that checks it.
+ * Finds the grant or durable work of a new wait, for a commit that checks it.
  *
- * @throws {ChallengeError} when the grant has ended
- * @throws {HttpError} 409 when the task has ended
+ * @throws {ChallengeError} if the grant has ended
+ * @throws {HttpError} 409 if the task has ended
  */
 export async function basisOf(
   database: Database,

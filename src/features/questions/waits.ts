@@ -1,6 +1,6 @@
 /**
- * Waits: each is for one answer, and is used once. A person answers on a page,
- * a webhook by the ID of its wait.
+ * Waits: each is for one answer, which is used once. A person answers on a
+ * page, a webhook by the ID of its wait.
  *
  * @module
  */
@@ -47,7 +47,7 @@ import type { waitRoom } from "./wait_room.ts";
 export { MAX_WAITS_PER_CLIENT, MAX_WAITS_PER_PERSON, WAIT_SECONDS };
 export type { TakenWait, Wait, Waiting };
 
-/** The longest pause between polls, so that a person's answer is seen soon. */
+/** The maximum pause between polls, so that a person's answer is seen soon. */
 const MAX_POLL_MILLISECONDS = 2000;
 
 export type WaitStore = ReturnType<typeof waitStore>;
@@ -56,7 +56,7 @@ export function waitStore(database: Database) {
   const seals = waitSeals(database);
   const { sealPart, readWait } = seals;
 
-  /** The limits on waits. Loaded when the first wait is opened. */
+  /** The limits on waits, loaded when the first wait is created. */
   let room: Promise<ReturnType<typeof waitRoom>> | undefined;
   const lists = new OwnerList<WaitRecord, ListedWait>(
     database,
@@ -64,7 +64,7 @@ export function waitStore(database: Database) {
     listedWaitKey,
   );
 
-  /** Reads the waits in a list, such as a person's. */
+  /** Reads the waits of a list. */
   async function listed(
     list: string,
     isWanted?: (listed: Found<ListedWait>) => boolean,
@@ -73,7 +73,10 @@ export function waitStore(database: Database) {
     return parts.flat().filter(({ value }) => listOfWait(value) === list);
   }
 
-  /** Reads an asker's wait, if it is still for the same question. */
+  /**
+   * Reads the wait of an asking call or task, if it is still for the same
+   * question.
+   */
   async function readSame(
     { subject, question }: Pick<Waiting, "subject" | "question">,
     known: Found<WaitRecord> | undefined,
@@ -118,13 +121,13 @@ export function waitStore(database: Database) {
     ...waitAnswers(database, seals),
 
     /**
-     * Opens an asker's wait, or finds the existing one. If the asker has a wait
-     * for another question, that wait ends.
+     * Creates the wait of an asking call or task, or finds the existing one. If
+     * that is for another question, it ends.
      *
-     * @throws {LimitError} when the person has too many waits
-     * @throws {ChallengeError} when the grant has ended
-     * @throws {HttpError} 409 when the task has ended
-     * @throws {TypeError} when the payload is too long
+     * @throws {LimitError} if the person has too many waits
+     * @throws {ChallengeError} if the grant has ended
+     * @throws {HttpError} 409 if the task has ended
+     * @throws {TypeError} if the payload is too long
      */
     async open(
       waiting: Waiting,
@@ -203,7 +206,7 @@ export function waitStore(database: Database) {
       return found && await readWait(found);
     },
 
-    /** Finds a page by its ID. Undefined if it is someone else's. */
+    /** Finds a page by its ID. Undefined if it is another person's. */
     async find(id: string, subject: string): Promise<Wait | undefined> {
       const found = await database.find<WaitRecord>(waitKey(id));
       const isTheirs = found?.value.kind === "page" &&
@@ -213,7 +216,7 @@ export function waitStore(database: Database) {
 
     /**
      * Lists the pages, or also the approvals, that wait for a person, newest
-     * first. Leaves out approvals whose run has ended.
+     * first. Omits approvals whose run has ended.
      */
     async listOf(
       subject: string,
@@ -236,8 +239,8 @@ export function waitStore(database: Database) {
     },
 
     /**
-     * Finds an asker's wait, for whichever question. Undefined if there is
-     * none.
+     * Finds the wait of an asking call or task, for any question. Undefined if
+     * there is none.
      */
     async findByAsker({ asker, subject }: Waiting): Promise<Wait | undefined> {
       const found = await findKnown(asker);
@@ -246,19 +249,20 @@ export function waitStore(database: Database) {
         : undefined;
     },
 
-    /** Ends a wait that is no longer needed. */
     withdraw: ({ key }: Pick<Wait, "key">): Promise<boolean> =>
       expireWait(database, key),
 
-    /** Ends a wait. Returns false, and keeps the wait, if its answer is used. */
+    /**
+     * Ends a wait. Returns false, and keeps the wait, if its answer was used.
+     */
     withdrawUnused: ({ key }: Pick<Wait, "key">): Promise<boolean> =>
       expireWait(database, key, { keepsUsed: true }),
 
     /**
-     * Waits until `isWanted` accepts a wait, by default until it is not open.
+     * Waits until `isWanted` accepts a wait; by default, until it is not open.
      * Returns false if that has not happened after `milliseconds`.
      *
-     * @throws the signal's reason when it fires first
+     * @throws the reason of the signal, if it fires first
      */
     async settled(
       { key, state }: Pick<Wait, "key" | "state">,
