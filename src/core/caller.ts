@@ -6,10 +6,7 @@
 
 import type { ServiceTokens } from "./token_exchange.ts";
 
-/**
- * A person's identity at the provider; every field is as the provider states
- * it.
- */
+/** A person's identity, as the provider reports it. */
 export interface Identity {
   /** The provider's stable name for the person (OpenID `sub`). */
   subject: string;
@@ -24,9 +21,9 @@ export interface Identity {
    */
   otherEmails?: readonly string[];
   /**
-   * Further e-mail addresses that no one has verified, or that only another
-   * provider could verify. Absent unless `OAUTH_BLOCKED` or
-   * `OAUTH_PERMISSIONS` names addresses.
+   * Further e-mail addresses that the provider has not verified, or may not
+   * vouch for. Absent unless `OAUTH_BLOCKED` or `OAUTH_PERMISSIONS` names
+   * addresses.
    */
   unverifiedEmails?: readonly string[];
   /** The account's short name, if the provider has one. */
@@ -38,7 +35,7 @@ export interface Identity {
   /** Roles, as the provider writes them. */
   roles?: readonly string[];
   /**
-   * Organizations: each by its name, and by `id:` and its number if it has one.
+   * Organizations: each by its name, and as `id:` and its number if it has one.
    */
   organizations?: readonly string[];
   /** Teams: each as `organization/team`, and as `id:` and its number. */
@@ -57,16 +54,16 @@ export const MEMBERSHIPS = [
 export type Membership = typeof MEMBERSHIPS[number];
 
 /**
- * The caller: the person or program that a request is for, and the scopes they
- * gave the client.
+ * The person or program that a request is for, and the scopes they gave the
+ * client.
  */
 export interface Caller {
   /** `anonymous`, `operator` for static credentials, or a stable subject. */
   subject: string;
   /**
-   * The way in which the caller authenticated: the strategy of `AUTH_STRATEGY`;
-   * or, under `oauth`, `token` for a token that a person made on their account
-   * page. Absent without credentials.
+   * The way the caller authenticated: the strategy of `AUTH_STRATEGY`; or,
+   * under `oauth`, `token` for a personal token made on the account page.
+   * Absent without credentials.
    */
   door?: "oauth" | "token" | "jwt" | "bearer" | "api_key";
   /** The OAuth client that is calling, if the strategy has clients. */
@@ -75,7 +72,7 @@ export interface Caller {
   scopes: readonly string[] | "all";
   /**
    * The scopes that may ever be granted to the person; undefined if all may.
-   * Tools, resources and prompts that need another scope do not exist for the
+   * Tools, resources and prompts that need another scope are hidden from the
    * caller.
    */
   ceiling?: readonly string[];
@@ -88,8 +85,8 @@ export interface Caller {
   provider?: string;
   /**
    * The name that sessions, tasks and request states belong to. Under OAuth it
-   * is made of issuer, resource and subject, so that nothing is lost when the
-   * client asks for more scopes, signs in again or registers anew.
+   * is made of issuer, resource and subject. So nothing is lost when the client
+   * asks for more scopes, signs in again or registers again.
    */
   binding: string;
   /**
@@ -98,8 +95,8 @@ export interface Caller {
    */
   mayUseAccounts?: true;
   /**
-   * The grant under OAuth. When it ends, so does every session and task that
-   * was used with it last.
+   * The grant under OAuth. Sessions and tasks that were last used with it end
+   * with it.
    */
   grantId?: string;
 }
@@ -112,9 +109,9 @@ export const ANONYMOUS: Caller = Object.freeze({
 });
 
 /**
- * The caller without credentials, if `AUTH_ANONYMOUS` admits them. When they
- * sign in, they keep their session; everything else that they began stays
- * `anonymous`.
+ * The caller without credentials, if `AUTH_ANONYMOUS` admits them. Their
+ * session remains theirs after a sign-in; everything else that they began does
+ * not.
  */
 export const STRANGER: Caller = Object.freeze({
   subject: "anonymous",
@@ -122,7 +119,7 @@ export const STRANGER: Caller = Object.freeze({
   binding: "stranger",
 });
 
-/** True if a caller could sign in, and has not. */
+/** True if a caller could sign in, but has not. */
 export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
   return binding === STRANGER.binding;
 }
@@ -155,8 +152,8 @@ export interface BoundedRequest extends RequestInit {
 }
 
 /**
- * The provider's API in the caller's name. The token never leaves the server
- * except towards the provider.
+ * The provider's API, called with the caller's token. The token is sent to the
+ * provider only.
  */
 export interface Upstream {
   /**
@@ -170,8 +167,9 @@ export interface Upstream {
   /**
    * Calls `fetch` with the provider's access token as the bearer. A path is
    * resolved against the provider's API; a URL that is not the provider's is
-   * refused. The body of an answer throws a {@linkcode
-   * import("../authoring/tool.ts").ToolError} after `maxBytes`, or when it stops.
+   * refused. Reading the body throws a {@linkcode
+   * import("../authoring/tool.ts").ToolError} after `maxBytes`, or when no more
+   * bytes arrive.
    */
   fetch(input: string | URL, init?: BoundedRequest): Promise<Response>;
 }
@@ -188,21 +186,19 @@ export interface Authenticated {
    */
   exchange?: ServiceTokens;
   /**
-   * Resolves to true if the caller's permission still holds, as of at most a
-   * second ago. Absent if the permission cannot be revoked.
-   *
+   * Resolves to true if the caller's permission still holds, or did a second
+   * ago. Absent if the permission cannot be revoked.
    * @param grantId another grant of the caller, which may permit the same
    * @throws {import("./errors.ts").StorageError} when the database cannot be
-   * read
+   *   read
    */
   isLive?(grantId?: string): Promise<boolean>;
   /**
-   * Resolves to true if the credential of the request is still accepted, as of
-   * at most a second ago. Absent if the credential never expires. A call that
-   * has begun goes on without it, a subscription does not.
-   *
+   * Resolves to true if the credential of the request is still accepted, or was
+   * a second ago. Absent if the credential never expires. Only subscriptions
+   * end when it is no longer accepted; a call continues.
    * @throws {import("./errors.ts").StorageError} when the database cannot be
-   * read, but not once the credential has expired
+   *   read, but not once the credential has expired
    */
   isAccepted?(): Promise<boolean>;
 }

@@ -8,7 +8,6 @@
 /** Returns the present time in epoch milliseconds. */
 export type Clock = () => number;
 
-/** The machine's clock. */
 export const systemClock: Clock = () => Date.now();
 
 /** Returns the present time in whole epoch seconds. */
@@ -17,7 +16,8 @@ export function now(clock: Clock = systemClock): number {
 }
 
 /**
- * The time in which a second signal counts as the first, passed on by a parent.
+ * The time in which a second signal counts as a copy of the first, sent by the
+ * parent process.
  */
 export const SAME_SIGNAL_MILLISECONDS = 500;
 

@@ -8,18 +8,17 @@
 import { isInstance } from "./thrown.ts";
 
 /**
- * A refusal: an `Error` without a stack. Strangers decide how many are made,
- * and the stack is most of the cost of making one (5 µs). For a failure of our
- * own, `cause` has a stack.
+ * A refusal: an `Error` without a stack. Anyone on the network can cause many,
+ * and the stack is most of the cost of making one (5 µs). `cause` has a stack
+ * if the failure is the server's own.
  */
 abstract class Refusal implements Error {
-  /** The name of the class. */
   abstract readonly name: string;
   /** The exception that led to the refusal, for the log. */
   readonly cause?: unknown;
   /** The person's situation, for a page about the refusal. */
   readonly situation?: Situation;
-  /** Absent, because it does not matter where a refusal was thrown. */
+  /** Always absent: it does not matter where a refusal was thrown. */
   declare readonly stack?: undefined;
 
   constructor(
@@ -102,7 +101,9 @@ export type Situation =
 export class OAuthError extends Refusal {
   override readonly name = "OAuthError";
   readonly status: number;
-  /** The redirect URI with this error, which the person may follow. */
+  /**
+   * The redirect URI with this error; the person may follow it to the client.
+   */
   readonly responseUrl?: string;
   constructor(
     readonly code: OAuthErrorCode,
@@ -145,7 +146,7 @@ export class ChallengeError extends Refusal {
   }
 }
 
-/** The headers of a 503 if no others are passed. */
+/** The default headers of a 503. */
 const SOON = { "retry-after": "5" };
 
 /** A refusal in plain HTTP, for which neither OAuth nor JSON-RPC has a code. */
@@ -153,7 +154,7 @@ export class HttpError extends Refusal {
   override readonly name: string = "HttpError";
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The wrong value that the client sent. It may be repeated to this client,
+   * The invalid value that the client sent. It may be repeated to this client,
    * and is never logged.
    */
   readonly seen?: string;
@@ -169,8 +170,8 @@ export class HttpError extends Refusal {
 }
 
 /**
- * The database did not answer. Always 503 with `Retry-After`, never 401:
- * a 401 makes clients throw good tokens away.
+ * The database did not respond. Always 503 with `Retry-After`, never 401: a 401
+ * makes clients throw valid tokens away.
  */
 export class StorageError extends HttpError {
   override readonly name = "StorageError";
@@ -206,25 +207,24 @@ export const RpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** 2025: a request without `Mcp-Session-Id`, and any other refusal. */
+  /** MCP 2025: a request without `Mcp-Session-Id`, and any other refusal. */
   badRequest: -32000,
-  /** 2025: the session is unknown, ended, expired, or someone else's. */
+  /** MCP 2025: the session is unknown, ended, expired, or another caller's. */
   sessionNotFound: -32001,
-  /** 2025 only; 2026 uses {@linkcode RpcCode.invalidParams}. */
+  /** MCP 2025 only; MCP 2026-07-28 uses {@linkcode RpcCode.invalidParams}. */
   resourceNotFound: -32002,
-  /** 2026 `HeaderMismatch`. */
+  /** MCP 2026-07-28 `HeaderMismatch`. */
   headerMismatch: -32020,
-  /** 2026 `MissingRequiredClientCapability`. */
+  /** MCP 2026-07-28 `MissingRequiredClientCapability`. */
   missingCapability: -32021,
-  /** 2026 `UnsupportedProtocolVersion`. */
+  /** MCP 2026-07-28 `UnsupportedProtocolVersion`. */
   unsupportedVersion: -32022,
 } as const;
 
 /**
- * A JSON-RPC error object on its way to the wire; `code` is one of
- * {@linkcode RpcCode}, or an application's own. `status` is the HTTP status of
- * its response: 200 for most errors of a method.
- *
+ * A JSON-RPC error object that a client may see. `code` is one of {@linkcode
+ * RpcCode}, or an application's own. `status` is the HTTP status of its
+ * response: 200 for most errors of a method.
  * @see JSON-RPC 2.0 §5.1
  */
 export class RpcError extends Refusal {

@@ -11,7 +11,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value at the end of a path of own members, if there is one. */
+/** Returns the value at a path of own members; undefined if there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   for (const name of path) {
     if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;

@@ -1,19 +1,18 @@
 /**
- * Text of anything that was thrown, which may be an object that cannot be made
- * into a string, a revoked proxy, or an error whose message throws. Nothing
- * here throws, and every text has a maximum length.
- *
+ * Text of anything that was thrown: also of a revoked proxy, of an object
+ * without a string form, or of an error whose message throws. Nothing here
+ * throws, and every text has a maximum length.
  * @module
  */
 
 /**
- * The maximum length of one text. A longer one is cut, and the number of
- * further characters is added.
+ * The maximum length of one text. A longer one is truncated, and ends with the
+ * number of characters left out.
  */
 const MAX_TEXT = 16 * 1024;
 /**
- * The maximum number of causes of an error that are included, because they may
- * form a circle.
+ * The maximum number of an error's causes that are included; they may form a
+ * circle.
  */
 const MAX_REASONS = 5;
 /** The maximum depth of an object that is included. */
@@ -89,8 +88,8 @@ export function framesOf(thrown: unknown): string {
 }
 
 /**
- * Returns what was thrown, or an error in place of a revoked proxy, for which
- * even `instanceof` throws.
+ * Returns what was thrown. A revoked proxy, for which even `instanceof` throws,
+ * is replaced by an error.
  */
 export function askable(thrown: unknown): unknown {
   try {
@@ -217,7 +216,10 @@ export function plainOf(
   }
 }
 
-/** Returns the `toString()` of an object without members, if it has its own. */
+/**
+ * Returns the `toString()` of an object without members; undefined if it has
+ * none of its own.
+ */
 function stringOf(value: object): unknown {
   try {
     const text = String(value);
@@ -233,7 +235,9 @@ function bounded(text: string): string {
   return `${text.slice(0, MAX_TEXT)}… (${more} more characters)`;
 }
 
-/** A URL. Its groups have everything except user, query and fragment. */
+/**
+ * Matches a URL. Its groups have everything except user, query and fragment.
+ */
 const URLS =
   /(\bhttps?:\/\/)(?:[^\s/?#@]*@)?([^\s?#"'<>)]*)(?:[?#][^\s"'<>)]*)?/gi;
 

@@ -1,6 +1,5 @@
 /**
  * The stores and rules that the authorization server's endpoints share.
- *
  * @module
  */
 import type { OperatorInfo } from "../../authoring/about.ts";
@@ -47,7 +46,7 @@ import {
 import { providerChoice } from "./grants/provider_choice.ts";
 
 /**
- * Lists the hosts in the settings that client ID metadata documents may be on.
+ * Lists the hosts in the settings where client ID metadata documents may be.
  */
 function trustedHosts(
   { policy, metadataDocuments }: OAuthConfig,
@@ -60,13 +59,16 @@ export interface AuthorizationServerOptions {
   config: OAuthConfig;
   log: Logger;
   database: Database;
-  /** The server's session store: a process needs a single cache of sessions. */
+  /**
+   * The server's only session store, so that a process has one cache of
+   * sessions.
+   */
   sessions: SessionStore;
   /** People's tasks; undefined if no feature stores tasks. */
   tasks?: PersonTasks;
   /** The server, as the pages of features need it. */
   server: OpenedServer;
-  /** The records that features store about people; sign-ins come first. */
+  /** The records that features store about people, those of sign-ins first. */
   records: readonly PersonRecords[];
   /** The latest calls of connections; undefined if calls are not recorded. */
   ledger?: PersonStores["ledger"];
@@ -78,7 +80,7 @@ export interface AuthorizationServerOptions {
   fetchDocument: FetchDocument;
   scopes: Scopes;
   permissions?: Permissions;
-  /** True if some tool, resource or prompt needs no scope. */
+  /** True if a tool, resource or prompt needs no scope. */
   opensUnscoped: boolean;
   inWords(scopes: readonly string[]): ScopeInWords[];
   /** Lists the tools that these scopes allow; read-only tools come last. */
@@ -136,7 +138,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   });
   const endGrants = grantsEnd(shared);
   const { serverTitle, about } = options;
-  /** Props of every page. */
+  /** The props of every page. */
   const frame = { base: basePathOf(baseUrl), serverTitle, about };
   return {
     ...shared,

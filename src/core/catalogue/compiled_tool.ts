@@ -1,8 +1,6 @@
 /**
- * Compiles tools once for all calls. Also has the names of the server's own two
- * tools: a client without support for tasks uses them to ask about a call that
- * became a task.
- *
+ * Compiles tools once for all calls. Names the server's own two tools, by which
+ * a client without support for tasks asks about a call that became a task.
  * @module
  */
 import type { Context } from "../../authoring/context.ts";
@@ -25,13 +23,14 @@ export interface ProvidedTool extends Tool {
   provide?(context: Context): Context;
 }
 
-/** A tool, ready to be called. */
 export interface CompiledTool extends ProvidedTool {
   author: Tool;
   /** The JSON Schema of its input, as lists show it. */
   inputSchema: JsonObject;
   paramHeaders: readonly ParamHeader[];
-  /** True if the output is an object: 2025 clients accept no other. */
+  /**
+   * True if the output is an object, the only structured output in MCP 2025.
+   */
   hasObjectOutput: boolean;
   /** The time after which a call becomes a task; 0 means never. */
   handOverMilliseconds: number;
@@ -41,13 +40,15 @@ export interface CompiledTool extends ProvidedTool {
 
 /** The options of a server that apply to its tools. */
 export interface ToolDefaults {
-  /** True if callers may be strangers, who have to sign in for some tools. */
+  /**
+   * True if some callers may be anonymous, and have to sign in for some tools.
+   */
   anonymous: boolean;
   /** The default of `handOver`, in seconds. */
   handOver?: number;
 }
 
-/** Makes metadata to add to a tool's list entry; undefined for none. */
+/** Makes metadata for a tool's list entry; undefined for none. */
 export type MetaOf = (tool: Tool, listed: ListedTool) => JsonObject | undefined;
 
 /** The default of `handOver`: some clients end a call after a minute. */
@@ -55,8 +56,7 @@ const HAND_OVER_SECONDS = 45;
 
 /**
  * Compiles a tool, and makes its entry in `tools/list`.
- *
- * @throws {Error} for a wrong option, or for what clients would refuse
+ * @throws {Error} for a wrong option, or a definition that clients would refuse
  */
 export function compileTool(
   tool: ProvidedTool,
@@ -140,19 +140,20 @@ export function mayOutlast(
   return handOverMilliseconds > 0;
 }
 
-/** True if the tool requires that the server's own tools are listed. */
+/** True if clients need the server's own task tools for this tool. */
 export function wantsTaskTools(
   tool: Pick<CompiledTool, "handOverMilliseconds" | "isDeclaredLong">,
 ): boolean {
   return mayOutlast(tool) && tool.isDeclaredLong;
 }
 
-/** True if models may call the tool; other tools are only for a view. */
+/**
+ * True if models may call the tool. Other tools can only be called from a view.
+ */
 export function isForModels({ visibility }: Pick<Tool, "visibility">): boolean {
   return visibility?.includes("model") ?? true;
 }
 
-/** True if the tool always runs in a task. */
 export function isAlwaysTask({ task }: Pick<Tool, "task">): boolean {
   return task !== undefined && task !== "optional";
 }

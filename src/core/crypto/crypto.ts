@@ -64,7 +64,7 @@ export function digest(text: string): Uint8Array {
 
 /**
  * Computes the SHA-256 of a UTF-8 text in base64url. The database stores it in
- * place of a secret: someone who reads the database cannot use the secret.
+ * place of a secret, so that a reader of the database cannot use the secret.
  */
 export function fingerprint(text: string): string {
   return base64url(digest(text));

@@ -74,7 +74,10 @@ function prefixFor(baseUrl: string): "host" | undefined {
   return baseUrl.startsWith("https:") ? "host" : undefined;
 }
 
-/** The cookie that ties a sign-in to its browser; it identifies no person. */
+/**
+ * The name of a cookie that ties a sign-in to its browser; it identifies no
+ * person.
+ */
 const name = "browser";
 
 /** Returns the value of the browser's cookie; undefined if it sent none. */
@@ -108,10 +111,9 @@ function bind(nonce: string, sessionId: string): string {
 }
 
 /**
- * Refuses a form that a page of another site sent (CSRF). Such a page can make
- * the browser send `Origin: null`. `Sec-Fetch-Site` is right even behind a
- * proxy, but older browsers do not send it.
- *
+ * Refuses a form that a page of another site sent (CSRF). `Sec-Fetch-Site` is
+ * right even behind a proxy, but older browsers do not send it. `Origin` alone
+ * is not enough: a foreign page can make the browser send `null`.
  * @throws {HttpError} 403
  * @see Fetch Metadata Request Headers §2.3
  */

@@ -1,7 +1,6 @@
 /**
  * The address of a client, also behind trusted proxies. Anyone can send
  * `Forwarded`, so only the part that a trusted proxy wrote is used.
- *
  * @module
  * @see RFC 7239
  */
@@ -21,11 +20,11 @@ export interface ConnectionInfo {
 }
 
 /**
- * Finds the address of a client. Usually this is the peer of the connection. If
- * the peer is a trusted proxy, it is the right-most untrusted address in
- * `Forwarded` or `X-Forwarded-For`. If that hop has no valid address, it is the
- * proxy that wrote the hop. If the two headers disagree, the proxy wrote only
- * one of them, so it is the peer again.
+ * Finds the address of a client. It is the peer of the connection, unless the
+ * peer is a trusted proxy: then it is the right-most untrusted address in
+ * `Forwarded` or `X-Forwarded-For`. If that hop has no valid address, the proxy
+ * that wrote it is returned. If the two headers disagree, the peer is returned,
+ * because the proxy wrote only one of them.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -66,8 +65,8 @@ export function networkName({ bits, width }: Address): string {
 }
 
 /**
- * Finds the right-most untrusted address of a header. Stops there: a stranger
- * may write thousands of hops to its left.
+ * Finds the right-most untrusted address of a header. Reads no further to the
+ * left: anyone can write thousands of hops there.
  */
 function lastUntrusted(
   proxy: Address,
@@ -90,7 +89,7 @@ function lastUntrusted(
  */
 const MAX_HOPS = 20;
 
-/** The maximum length of a hop, with all parameters in `Forwarded`. */
+/** The maximum length of a hop, with its parameters. */
 const MAX_HOP_CHARACTERS = 1000;
 
 /**
@@ -181,7 +180,7 @@ export interface AppEnv {
     reference: string;
     /** The client ID, once the client is known to exist. */
     clientId?: string;
-    /** The id of the grant of the issued tokens. */
+    /** The id of the grant that the issued tokens belong to. */
     grantId?: string;
     /** The grant type of a token request. */
     grantType?: string;

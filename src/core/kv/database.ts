@@ -1,8 +1,7 @@
 /**
- * The handle on the database; each process has one. Reads skip expired records.
- * A commit that is sent again notices if its first attempt was applied. If the
+ * The database, opened once in each process. Reads skip expired records. A
+ * commit that is sent again notices if its first attempt was applied. If the
  * database does not respond, operations throw `StorageError`.
- *
  * @module
  */
 import type { MaybePromise } from "../../authoring/service.ts";
@@ -23,8 +22,8 @@ export { absent, MAX_CHECKS } from "./transaction.ts";
 export type { Transaction, Write } from "./transaction.ts";
 
 /**
- * The pause between polls if watches see all writes: the polls only help when a
- * watch breaks.
+ * The interval of polls where watches see all writes. The polls only help when
+ * a watch breaks.
  */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
@@ -38,9 +37,8 @@ interface DatabaseOptions {
   clock?: Clock;
   /** True if a watch sees other processes' writes; by default `kv.isRemote`. */
   isRemote?: boolean;
-  /** The maximum time of an operation, in milliseconds. */
   deadlineMilliseconds?: number;
-  /** Called at most every ten minutes, if another process's clock is ahead. */
+  /** Called if another process's clock is ahead, at most every ten minutes. */
   onClockAhead?(seconds: number): void;
 }
 
@@ -78,8 +76,8 @@ export class Database extends Reader {
   }
 
   /**
-   * @throws {Error} if the database was replaced, so that other processes use
-   * another one
+   * @throws {Error} if this process still has the old database after it was
+   *   replaced
    */
   async checkPlace(): Promise<void> {
     await this.kv.checkPlace?.();
@@ -87,11 +85,9 @@ export class Database extends Reader {
 
   /**
    * Commits a transaction and returns its version; undefined if a check failed.
-   * Before the next commit begins, an attempt that timed out is prevented from
-   * being applied late.
-   *
+   * An attempt that timed out cannot be applied after the next commit begins.
    * @throws {StorageError} if it was not applied, or may have been: then
-   * {@linkcode Database.isGivenUp} is true for its records
+   *   {@linkcode Database.isGivenUp} is true for its records
    */
   commit(build: Write): Promise<string | undefined> {
     const transaction = new Transaction();
@@ -170,8 +166,8 @@ export class Database extends Reader {
   }
 
   /**
-   * Marks the request that wrote a record as answered with 503. Other processes
-   * see the mark once the database responds.
+   * Records that the request that wrote a record was answered with 503. Other
+   * processes see this once the database responds.
    */
   giveUp({ mark }: { mark?: string }): void {
     if (mark !== undefined) this.fence.owe({ mark });
@@ -202,8 +198,8 @@ export class Database extends Reader {
   }
 
   /**
-   * Calls `onValue` with the values under a key, as a watch sees them. Returns
-   * a function that stops the watch.
+   * Calls `onValue` with each new value under a key. Returns a function that
+   * stops the watch.
    */
   watch<T>(
     key: KvKey,

@@ -1,9 +1,8 @@
 /**
  * The contract of the database: the part of Deno KV that the stores use, and
- * all that they rely on. Deno's own handles fulfil it: for a file, in memory,
- * and for a denokv server. Any other database that fulfils it can be used
- * instead; the checks of `@tool-server/tool-server/testing/kv` show if it does.
- *
+ * all that they rely on. Deno's own databases fulfil it: a file, one in memory,
+ * and a denokv server. Any other database that fulfils it can be used instead;
+ * the checks of `@tool-server/tool-server/testing/kv` show if it does.
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv
  */
@@ -22,7 +21,7 @@ export interface KvEntry {
   /** A structured clone of what was written. */
   value: unknown;
   /**
-   * The version of the record: that of the commit that wrote it. No version is
+   * The version of the record, set by the commit that wrote it. No version is
    * used twice, not even after a record was deleted. Versions are only compared
    * for equality.
    */
@@ -35,7 +34,7 @@ export interface KvMissing {
   key: KvKey;
   /** Null: the key has no record. */
   value: null;
-  /** Null. As a version in a check it requires that there is no record. */
+  /** Null. A check with this version requires that there is no record. */
   versionstamp: null;
 }
 
@@ -88,17 +87,16 @@ export interface KvAtomic {
   /**
    * Applies all writes in one serializable step if every check holds. Otherwise
    * it writes nothing. No other commit comes between the checks and the writes,
-   * also where a checked key is not written. Once the promise resolves, every
+   * even to a checked key that is not written. Once the promise resolves, every
    * process can read the writes, and they survive a crash of the database.
    *
-   * **A commit whose promise never settles may still be applied later. But it
-   * must never be applied after another write was acknowledged to a key that it
-   * checks to be absent.** {@linkcode import("./fence.ts").Fence} relies on
-   * this.
+   * **A commit whose promise never settles may still be applied later. But once
+   * a write to a key is acknowledged, no commit that checks this key to be
+   * absent may be applied any more.** {@linkcode import("./fence.ts").Fence}
+   * relies on this.
    *
    * A refused commit rejects this promise and writes nothing. `set` throws only
    * for a value that cannot be cloned.
-   *
    * @throws {KvUsageError} for arguments beyond the limits
    * @throws {KvLockedError} if it was not applied and may be sent again
    * @throws {KvClosedError} after `close()`
@@ -107,25 +105,22 @@ export interface KvAtomic {
   commit(): Promise<KvCommit>;
 }
 
-/** A handle on a database. A process has one, and shares it. */
+/** An open database. A process has one, and shares it. */
 export interface Kv {
   /**
    * True if `watch` sees the commits of other processes. Without it, their
-   * commits are found by polling. A handle of `Deno.openKv()` does not have
-   * this member, though it would be true for a denokv server and on Deno
-   * Deploy.
+   * commits are found by polling. `Deno.openKv()` does not set it, even for a
+   * denokv server and on Deno Deploy.
    */
   readonly isRemote?: boolean;
   /**
-   * Rejects if the database was replaced, for example because its file was
-   * removed, so that other processes use another one. Then `/ready` responds
-   * with 503.
+   * Rejects if this process still has the old database after it was replaced,
+   * for example after its file was removed. Then `/ready` responds with 503.
    */
   checkPlace?(): Promise<void>;
   /**
    * Reads a key. Sees every commit that was acknowledged to any process. May
-   * return an expired record until it is deleted. Checks see that record too,
-   * so that reads and checks agree.
+   * return an expired record until it is deleted; checks see that record, too.
    */
   get(key: KvKey): Promise<KvEntryMaybe>;
   /**
@@ -144,10 +139,10 @@ export interface Kv {
   atomic(): KvAtomic;
   /**
    * Streams the present entries of keys, then the newest entries after each
-   * change; entries in between may be left out. The stream may end or fail at
+   * change. Entries in between may be left out. The stream may end or fail at
    * any time, so a caller that needs a change polls as well.
    */
   watch(keys: readonly KvKey[]): ReadableStream<KvEntryMaybe[]>;
-  /** Closes the handle: its watches end, and later operations are refused. */
+  /** Closes the database: its watches end, and later operations are refused. */
   close(): void;
 }

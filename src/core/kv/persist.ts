@@ -1,7 +1,6 @@
 /**
  * Operations that are repeated: those that must survive a short outage of the
  * database, and those that found it locked.
- *
  * @module
  */
 import { pause } from "../clock.ts";
@@ -38,7 +37,9 @@ export async function persist<T>(
   }
 }
 
-/** Runs a cleanup, which may fail, because the records expire anyway. */
+/**
+ * Runs a cleanup and ignores its failure, because the records expire anyway.
+ */
 export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   try {
     await operation();

@@ -21,21 +21,21 @@ import {
 import { type Expiring, type Marked, MAX_KEYS_PER_READ } from "./reader.ts";
 
 /**
- * The maximum number of checks of a commit: denokv takes ten, of which one is
- * the fence.
+ * The maximum number of checks of a commit: denokv takes ten, of which the
+ * fence uses one.
  */
 export const MAX_CHECKS = 9;
 
 /**
- * The minimum time for which a record is stored, so that its commit can find
- * its mark.
+ * The minimum time for which a record is stored, so that its commit can be
+ * recognized by its mark.
  */
 const LEAST_MILLISECONDS = 60_000;
 
 /**
- * The share of a record's life by which its deletion is delayed at random. Deno
- * deletes in one statement what expires at the same time, and everything waits
- * for it.
+ * The share of a record's lifetime by which its deletion is delayed at random.
+ * Deno deletes all that expires at the same time in one statement, which blocks
+ * other operations.
  */
 const SPREAD = 1 / 8;
 
@@ -47,7 +47,6 @@ type Send = (
 
 export type Write = (transaction: Transaction) => unknown;
 
-/** Makes a check that a key has no record. */
 export function absent(key: KvKey): KvCheck {
   return { key, versionstamp: null };
 }
@@ -63,9 +62,9 @@ export function expireIn({ expiresAt }: Expiring, clock: Clock): number {
 
 /** A transaction that a store composes. */
 export class Transaction {
-  /** The mark of the last attempt to commit it. */
+  /** The mark of the last attempt to commit. */
   mark?: string;
-  /** The keys of records that have the mark once an attempt was applied. */
+  /** The keys of records that carry the mark once an attempt was applied. */
   readonly markedKeys: KvKey[] = [];
   #checks: KvCheck[] = [];
   #writes: Send[] = [];
@@ -102,16 +101,16 @@ export class Transaction {
     return this;
   }
 
-  /** Writes a value that never expires: a shared secret, a head. */
+  /** Writes a value that never expires. */
   setForever(key: KvKey, value: unknown): this {
     this.#writes.push((operation) => operation.set(key, value));
     return this;
   }
 
   /**
-   * Ends a record: writes one that has expired by every clock, and is deleted a
-   * little later. Unlike a deleted record, it still has the mark of the
-   * transaction that ended it.
+   * Ends a record: replaces it by one that has expired by every clock and is
+   * deleted a little later. Unlike a deletion, this leaves the mark of the
+   * transaction.
    */
   expire(key: KvKey): this {
     return this.set(key, { expiresAt: 0 });

@@ -44,19 +44,19 @@ export type LogLevel = Severity | "off";
  */
 export interface LogOptions {
   /**
-   * The least level that is written: `info` by default. `LOG_LEVEL` takes
-   * precedence.
+   * The least severe level that is written; `info` by default. `LOG_LEVEL`
+   * takes precedence.
    */
   level?: LogEvent["level"] | "off";
   /**
-   * By default sign-ins and changes by people and operators are written at
-   * every level but `off`; with `false` they are events of `info`. `AUDIT_LOG`
-   * takes precedence.
+   * Without this option, audit events (sign-ins, and changes by people and
+   * operators) are written at every level but `off`. With `false` they are
+   * events of `info`. `AUDIT_LOG` takes precedence.
    */
   audit?: boolean;
   /**
-   * Receives each event, in place of a line on standard output, while requests
-   * wait. If it throws, the event is lost.
+   * Receives each event, in place of a line on standard output. Requests wait
+   * for it. If it throws, the event is lost.
    */
   write?(event: LogEvent): unknown;
 }
@@ -88,7 +88,7 @@ export class Log {
   #lost = 0;
   #loggedMilliseconds = -Infinity;
 
-  /** @param fallback the output for reports that `output` fails */
+  /** @param fallback receives reports that `output` fails */
   constructor(
     { level = "info", audit = true }: Omit<LogOptions, "write">,
     private readonly output: LogOutput,
@@ -185,7 +185,7 @@ const MAX_KINDS = 100;
 
 interface LoggedFailure {
   atMilliseconds: number;
-  /** The number of such failures that were not logged. */
+  /** The number of failures that were not logged. */
   repeated: number;
 }
 
@@ -194,7 +194,7 @@ const failuresOf = new WeakMap<Logger, LatestMap<LoggedFailure>>();
 
 /**
  * Logs a failure of a database, a provider or the like: once a second for each
- * cause, with the number of failures left out.
+ * cause, with the number of failures left out since.
  */
 export function logFailure(
   log: Logger,
@@ -209,7 +209,7 @@ export function logFailure(
 
 /**
  * Logs a failure of a repeated task: once a minute for each message, with the
- * number of failures left out.
+ * number of failures left out since.
  */
 export function logRepeated(
   log: Logger,
@@ -221,8 +221,8 @@ export function logRepeated(
 }
 
 /**
- * Counts a failure. Returns the number of such failures left out before this
- * one; undefined if this one is left out, too.
+ * Counts a failure. Returns the number left out before this one; undefined if
+ * this one is left out, too.
  */
 function countFailure(
   log: Logger,

@@ -1,8 +1,7 @@
 /**
  * Formats an event as one line: JSON for programs, words for a terminal. Many
- * values come from strangers, so no value may end the line, look like another
- * field, or control a terminal.
- *
+ * values come from untrusted clients, so no value may end the line, look like
+ * another field, or control a terminal.
  * @module
  */
 import {

@@ -16,22 +16,24 @@ export function hideSecrets(text: string): string {
 }
 
 /**
- * Loopback origins that count as the same server: a fixed list, to which no
- * stranger can add.
+ * Loopback origins that are treated as the same server. The list is fixed, so
+ * that no request can add to it.
  */
 const LOOPBACK_ORIGIN =
   /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])((?::\d+)?)$/;
 
-/** Returns the port of such an origin, with its colon; undefined for others. */
+/**
+ * Returns the port of a loopback origin, with its colon; undefined for others.
+ */
 const portOf = (origin: string) => LOOPBACK_ORIGIN.exec(origin)?.[1];
 
-/** True if two origins are the same port under two names of this machine. */
+/** True if two origins have the same port under two loopback names. */
 export function isTwin(one: string, other: string): boolean {
   const port = portOf(one);
   return port !== undefined && port === portOf(other);
 }
 
-/** Lists an origin and the same port under the other names of this machine. */
+/** Lists a loopback origin under all of its names. */
 export function twinsOf(origin: string): string[] {
   const port = portOf(origin);
   if (port === undefined) return [origin];
@@ -79,9 +81,8 @@ export function isHost(text: string): boolean {
 }
 
 /**
- * Parses a URL as people type it: without a scheme it is https, or http on
+ * Parses a URL as people type it. Without a scheme it is https, or http on
  * loopback.
- *
  * @throws {Error}
  */
 export function parseTypedUrl(text: string): URL {

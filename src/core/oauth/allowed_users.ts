@@ -21,8 +21,8 @@ export function isAllowed(
 }
 
 /**
- * Returns true if `OAUTH_BLOCKED` lists a person or their client. An unverified
- * e-mail address counts, too.
+ * True if `OAUTH_BLOCKED` lists a person or their client. An unverified e-mail
+ * address matches, too.
  */
 export function isBlocked(
   { clientId, subject, identity }: Person & { clientId: string },
@@ -38,22 +38,20 @@ export function isBlocked(
 export const BLOCKED_TEXT =
   "The people who run this server have blocked this account or this app";
 
-/** Makes the error for a blocked person or client. */
 export function refusedByBlock(
   code: OAuthErrorCode = "access_denied",
 ): OAuthError {
   return new OAuthError(code, BLOCKED_TEXT, { situation: "blocked" });
 }
 
-/** Returns true for an entry with an e-mail address or a domain. */
+/** True for an entry with an e-mail address or a domain. */
 export function isAddressEntry({ kind }: ListEntry): boolean {
   return kind === "address" || kind === "domain";
 }
 
 /**
- * Returns true if an entry matches a person. Only verified e-mail addresses
- * match. The case of A to Z is ignored. A domain does not include its
- * subdomains.
+ * True if an entry matches a person. Only verified e-mail addresses match. The
+ * case of A to Z is ignored. A domain does not include its subdomains.
  */
 export function isAbout(
   entry: ListEntry,
@@ -92,7 +90,7 @@ export function isAboutClient(entry: ListEntry, clientId: string): boolean {
     entry.clientId === shortClientId(clientId);
 }
 
-/** Returns a copy of an identity in which every address counts as verified. */
+/** Returns a copy of an identity in which every e-mail address is verified. */
 export function asVerified(identity: Identity): Identity {
   const { otherEmails = [], unverifiedEmails = [] } = identity;
   const all = [...otherEmails, ...unverifiedEmails];

@@ -12,7 +12,6 @@ import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
 
-/** An OAuth client. */
 export interface Client {
   clientId: string;
   metadata: ClientMetadata;
@@ -45,8 +44,7 @@ export const JWT_BEARER_GRANT_TYPE =
   "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 /**
- * Grant types of clients in `OAUTH_CLIENTS` or with a client ID metadata
- * document.
+ * Grant types that also need a client ID metadata document or `OAUTH_CLIENTS`.
  */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
@@ -95,14 +93,11 @@ function makeSchema() {
   });
 }
 
-/**
- * The schema, made at its first use so that a server without clients starts
- * sooner.
- */
+/** Made at its first use, so that a server without clients starts sooner. */
 let schema: ReturnType<typeof makeSchema> | undefined;
 
 /**
- * The expected form of some members, for error texts. RFC 7591 §2 has the
+ * The expected form of members, for error texts. RFC 7591 §2 describes the
  * others.
  */
 const WANTED: Readonly<Record<string, string>> = {
@@ -130,9 +125,8 @@ function refuseUris(): never {
 
 /**
  * Parses the client metadata in a registration or a metadata document. A null
- * or empty member counts as absent. Unknown members, and unsupported grant and
- * response types, are dropped.
- *
+ * or empty member is treated as absent. Unknown members, and unsupported grant
+ * and response types, are dropped.
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata`
  */
 export function parseClientMetadata(
@@ -199,9 +193,6 @@ export function parseClientMetadata(
   return metadata;
 }
 
-/**
- * Lists the methods by which a client may authenticate at the token endpoint.
- */
 export function acceptedAuthMethods(
   metadata: ClientMetadata,
 ): readonly string[] {
@@ -209,9 +200,7 @@ export function acceptedAuthMethods(
   return [metadata.token_endpoint_auth_method, ...choices];
 }
 
-/**
- * A new registration, with the client secret. The secret is shown only once.
- */
+/** A new registration. The client secret is shown only once. */
 export interface Registration {
   client: Client;
   clientSecret?: string;

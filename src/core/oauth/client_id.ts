@@ -2,7 +2,6 @@
  * Client IDs. One that this server issues is a short name, a dot, and the
  * encrypted registration. Others are URLs of client ID metadata documents, or
  * chosen by the operator.
- *
  * @see draft-ietf-oauth-client-id-metadata-document §3
  * @module
  */
@@ -31,9 +30,9 @@ const MAX_URL_CHARACTERS = 1024;
 
 /**
  * Parses the URL of a client ID metadata document: https on the default port,
- * with a host name and a path. Undefined for a URL that a parser would change
- * (dot segments, tabs, backslashes, upper-case hosts, numbers for addresses),
- * so that it means the same to every parser.
+ * with a host name and a path. Undefined for a URL that parsers may read
+ * differently: one with dot segments, tabs, backslashes, an upper-case host, or
+ * a number as its address.
  */
 export function documentUrl(text: string): URL | undefined {
   const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null;

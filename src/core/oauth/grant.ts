@@ -29,15 +29,18 @@ export interface Grant {
   clientId: string;
   /**
    * `client`: a machine acts for itself, without a provider. `token`: a person
-   * made an access token for a program of theirs, whose name is `clientName`.
+   * made an access token for their own program, named `clientName`.
    * `assertion`: an identity provider allowed the client for the person.
    * Absent: the person allowed the client on the consent page.
    */
   kind?: "client" | "token" | "assertion";
-  /** Of an `assertion`: the identity provider that issued it. */
+  /**
+   * The identity provider that issued the assertion, for the kind `assertion`.
+   */
   assertedBy?: string;
   /**
-   * Of a `token`: true if it may use the person's accounts at other services.
+   * True if a personal token (kind `token`) may use the person's accounts at
+   * other services.
    */
   mayUseAccounts?: true;
   /** The client's name when it was approved. */
@@ -68,7 +71,7 @@ export interface Grant {
   status: "pending" | "active" | "closed";
   createdAt: number;
   /**
-   * The time of the provider's last confirmation of the identity. Absent before
+   * The time at which the provider last confirmed the identity. Absent until
    * the first confirmation after the sign-in.
    */
   confirmedAt?: number;
@@ -108,8 +111,8 @@ export function extendGrant(
 }
 
 /**
- * Shortens a grant to the lifetimes in the present settings. It may have
- * expired then.
+ * Shortens a grant to the lifetimes in the present settings; it may have
+ * expired by them.
  */
 export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
   const { kind, createdAt, usedAt, refreshKey } = grant;
@@ -172,8 +175,8 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
 }
 
 /**
- * Closes a grant. The closed grant stays as a record with the provider's
- * subject only, or with the whole identity if `blocked` matches it.
+ * Closes a grant. The record keeps only the provider's subject of the identity;
+ * all of it if `blocked` matches the person.
  */
 export function closeGrant(
   { listedAs: _, pausedAt: __, refreshTokens: ___, ...grant }: Grant,
@@ -216,7 +219,8 @@ export function bindingAt(baseUrl: string, subject: string): string {
 
 /**
  * True for a grant that has one access token and ends with it. The client gets
- * the next grant without a person, so changing this one has no effect.
+ * the next grant without a person, so pausing or narrowing this one has no
+ * effect.
  */
 export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
@@ -224,7 +228,7 @@ export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
 
 /**
  * Returns the id under which a grant's calls are listed. All grants of a
- * machine share one, as do all that one client got for one person by
+ * machine share one id. So do all that one client got for one person by
  * assertions.
  */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {

@@ -9,11 +9,13 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The time for a person to sign in, from authorization request to code. */
+/**
+ * The time that a person has to sign in, from authorization request to code.
+ */
 export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
 /**
  * The time for one process to redeem the provider's code. It covers discovery,
- * two tries at the token endpoint, the JWKS and two userinfo requests, at 10
+ * two requests to the token endpoint, the JWKS and two userinfo requests, at 10
  * seconds each.
  */
 export const SIGN_IN_LEASE_SECONDS = 100;
@@ -29,13 +31,13 @@ export const GRANT_TTL_SECONDS = 90 * DAY;
  */
 export const REPLAY_MARGIN_SECONDS = MINUTE;
 /**
- * The time for which a verified address is trusted. Then a refresh asks the
- * provider if it still belongs to the person.
+ * The time for which a verified address is trusted. After that, a refresh asks
+ * the provider if it still belongs to the person.
  */
 export const IDENTITY_RECHECK_SECONDS = DAY;
 /**
- * The time for which a used refresh token still gets the same response, from
- * the first call with the access token in that response.
+ * The time for which a used refresh token still gets the same response. It
+ * starts with the first call that uses the access token in that response.
  */
 export const REPLAY_SECONDS = 30;
 /** The maximum age of a sign-in at the account page that counts as recent. */
@@ -48,7 +50,9 @@ export const APPROVAL_TTL_SECONDS = 90 * DAY;
  * for each request.
  */
 export const DOCUMENT_FRESH_SECONDS = { min: 5 * MINUTE, max: DAY };
-/** The minimum time between two fetches of a JWKS because of an unknown key. */
+/**
+ * The minimum time between two fetches of a JWKS that an unknown key causes.
+ */
 export const DOCUMENT_COOLDOWN_SECONDS = MINUTE;
 /** The time for which a stale document is used while its host is down. */
 export const DOCUMENT_TTL_SECONDS = 30 * DAY;
@@ -58,7 +62,7 @@ export const CLOCK_TOLERANCE_SECONDS = MINUTE;
 export const ASSERTION_MAX_TTL_SECONDS = HOUR;
 /**
  * The time for one process to refresh a grant's provider tokens. It covers
- * discovery and two tries at the token endpoint, at 10 seconds each, and
+ * discovery and two requests to the token endpoint, at 10 seconds each, and
  * storing the response.
  */
 export const REFRESH_LEASE_SECONDS = 60;
@@ -68,12 +72,12 @@ export const REFRESH_LEASE_SECONDS = 60;
 export const REFRESH_WAIT_SECONDS = 15;
 /** The time for which a process tries to store the provider's new tokens. */
 export const REFRESH_STORE_SECONDS = 10 * MINUTE;
-/** The time before a provider's tokens expire from which they are refreshed. */
+/** Provider tokens are refreshed this long before they expire. */
 export const UPSTREAM_MARGIN_SECONDS = MINUTE;
 
 /**
- * Returns how long to use an access token of this lifetime: until a minute
- * before its end, but for at least half of its lifetime.
+ * Returns how many seconds to use an access token of this lifetime: until a
+ * minute before it expires, but for at least half of its lifetime.
  */
 export function secondsOfUse(lifetimeSeconds: number): number {
   return Math.max(

@@ -6,7 +6,6 @@
  */
 import { OAuthError, type Situation } from "../errors.ts";
 
-/** Makes an `invalid_request` error. */
 export function invalidRequest(
   description: string,
   situation?: Situation,
@@ -47,9 +46,9 @@ export class Parameters {
   readonly #values = new Map<string, string[]>();
 
   /**
-   * @param repeatable the names that may be repeated
-   * @throws {OAuthError} `invalid_request` if another name is repeated, or if
-   * there are too many parameters
+   * @param repeatable names that may be repeated
+   * @throws {OAuthError} `invalid_request` for another repeated name, or too
+   *   many parameters
    */
   constructor(
     entries: Iterable<[string, string]>,

@@ -19,8 +19,8 @@ export interface Person {
 /** An identity from one response of a provider, which may be incomplete. */
 export interface ProviderIdentity extends Identity {
   /**
-   * The parts missing in the response: unknown, not removed. `email` means all
-   * addresses.
+   * The parts that the response lacks. They are unknown, not removed. `email`
+   * means all addresses.
    */
   unknown?: readonly (
     | "groups"
@@ -31,7 +31,7 @@ export interface ProviderIdentity extends Identity {
   )[];
 }
 
-/** Drops `unknown`, the list of parts that the provider did not report. */
+/** Drops `unknown`, the names of parts that the provider did not report. */
 export function knownIdentity(
   { unknown: _, ...identity }: ProviderIdentity,
 ): Identity {
@@ -65,7 +65,7 @@ export function personSortKey(person: Person): string {
 /**
  * Lists the search terms of a person: the subject with and without issuer and
  * scheme, the name and each of its words, the login, the e-mail address and its
- * domain. A search finds the person if a term begins with the searched word.
+ * domain. Terms are found by their beginning.
  */
 export function personTerms({ identity, subject }: Person): string[] {
   const { login = "", name = "", email = "" } = identity;
@@ -115,7 +115,7 @@ export function parseMembership(
 }
 
 /**
- * Returns a membership's name for comparison: for organizations and teams in
+ * Normalizes a membership's name for comparison. Organizations and teams become
  * lower case, because GitHub ignores their case.
  */
 export function membershipName(kind: Membership, name: string): string {
@@ -124,7 +124,6 @@ export function membershipName(kind: Membership, name: string): string {
     : name;
 }
 
-/** Returns the prefix of a kind of membership, without its colon. */
 export function prefixOf(kind: Membership): string {
   return Object.keys(MEMBERSHIP_OF).find((it) => MEMBERSHIP_OF[it] === kind)!;
 }

@@ -62,12 +62,11 @@ export function checkResources(
 }
 
 /**
- * A `sid`, which a client may add to the URL of its requests (`/mcp?sid=…`) to
- * correlate them. It has no other effect.
+ * Matches a `sid`, which a client may add to the URL of its requests
+ * (`/mcp?sid=…`) to correlate them. It has no other effect.
  */
 const SID = /^[A-Za-z0-9._~-]{1,128}$/;
 
-/** True if a text has the form of a `sid`. */
 export function isSid(text: string): boolean {
   return SID.test(text);
 }

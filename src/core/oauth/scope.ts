@@ -31,7 +31,6 @@ export function parseScope(text: string | undefined): string[] {
   return [...scopes];
 }
 
-/** Formats scopes as a `scope` parameter. */
 export function printScope(scopes: readonly string[]): string {
   return scopes.join(" ");
 }
@@ -48,8 +47,8 @@ const GENERIC = ["openid", "profile", "email", "address", "phone"];
  * Computes the scopes that an authorization request may get. Without `scope`,
  * it gets the `usual` ones; otherwise only those that it names (RFC 6749 §3.3).
  * With only `offline_access`, it gets a token without scopes. Unknown scopes
- * are dropped, unless all are unknown: that token would be useless.
- *
+ * are dropped. If all are unknown, the request is refused, because its token
+ * would be useless.
  * @throws {OAuthError} `invalid_scope` if no requested scope is known
  */
 export function grantableScopes(
@@ -75,8 +74,8 @@ export function grantableScopes(
 }
 
 /**
- * Removes scopes that a ceiling does not have. `offline_access` always stays,
- * because it allows no tool. Without a ceiling, all scopes stay.
+ * Removes scopes outside of a ceiling; without a ceiling, none.
+ * `offline_access` always stays, because it allows no tool.
  */
 export function scopesWithin(
   scopes: readonly string[],

@@ -22,7 +22,6 @@ export function printIssuer({ issuer, tenant }: TrustedIssuer): string {
   return tenant === undefined ? issuer : `${issuer}#${tenant}`;
 }
 
-/** Parses an issuer that {@linkcode printIssuer} formatted. */
 export function parseIssuer(text: string): TrustedIssuer {
   const [issuer, ...rest] = text.split("#");
   const tenant = rest.join("#");
@@ -47,7 +46,6 @@ export function issuerId({ issuer, tenant }: TrustedIssuer): string {
 /**
  * Makes a person's subject: `github:583231`, or `https://id.example.com#42` for
  * an issuer. An issuer has no `#`.
- *
  * @param id `OAUTH_PROVIDER`, or an {@linkcode issuerId}
  */
 export function subjectOf(
@@ -59,14 +57,13 @@ export function subjectOf(
 
 /**
  * Returns the `binding` of a person who calls with JWTs: the issuer's id and
- * the person's name there. Token and client may change, so they are no part of
- * it.
+ * its name for the person. It does not contain the token or the client, which
+ * may change.
  */
 export function jwtBinding(id: string, name: string): string {
   return JSON.stringify([id, name]);
 }
 
-/** Parses a {@linkcode jwtBinding}. */
 export function parseJwtBinding(
   binding: string,
 ): readonly [id: string, name: string] {
@@ -82,12 +79,10 @@ export function jwtBindingOf(subject: string): string | undefined {
   return id === undefined ? undefined : jwtBinding(id, name);
 }
 
-/** Makes the subject of a machine. */
 export function machineSubject(clientId: string): string {
   return subjectOf(MACHINE_ID, { subject: clientId });
 }
 
-/** True for the subject of a machine. */
 export function isMachineSubject(subject: string): boolean {
   return subject.startsWith(machineSubject(""));
 }
@@ -105,7 +100,6 @@ export function idOfSubject(
 
 /**
  * True if an issuer's name for a person looks like a subject of another issuer.
- *
  * @param ids the prefixes of all subjects
  * @param own the issuer's prefix
  */

@@ -1,8 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The components that pages share: the document, with the server's name at the
- * top and the operator's details at the foot; facts, forms, and a line to copy.
- *
+ * The components that pages share: the document with the server's name and the
+ * operator's details; facts, forms, and a line to copy.
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
@@ -19,7 +18,6 @@ const ICON = "data:image/svg+xml," + encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3a8f79" stroke-width="2" stroke-linecap="round"><path d="${MARK}"/></svg>`,
 );
 
-/** The props of every page. */
 export interface PageProps {
   /** The path of the base URL; empty at the root. */
   base?: string;
@@ -41,7 +39,6 @@ interface LayoutProps extends PageProps {
   children: Child;
 }
 
-/** The document around the content of a page. */
 export function Layout(
   { title, serverTitle, about, width, scripts = [], footer, children }:
     LayoutProps,
@@ -80,9 +77,7 @@ export function Layout(
   );
 }
 
-/**
- * A document with one card. The heading of the card is by default the title.
- */
+/** A document with one card, whose heading is the title by default. */
 export function CardPage(
   { heading, children, ...page }: LayoutProps & { heading?: Child },
 ) {
@@ -96,7 +91,7 @@ export function CardPage(
   );
 }
 
-/** A term and its description, in a list of facts. */
+/** A term and its description in a list of facts. */
 export function FactRow(
   { term, class: look, children }: {
     term: string;
@@ -131,7 +126,7 @@ function Footer(
   );
 }
 
-/** A line to copy; the button appears if scripts run. */
+/** A line to copy. The button appears only if scripts run. */
 export function CopyLine({ text, label }: { text: string; label: string }) {
   return (
     <div class="line">
@@ -149,9 +144,8 @@ export function CopyLine({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** The part of the account page that a form is on. */
+/** The part of the account page that has the form. */
 export interface FormPage extends Pick<PageProps, "base"> {
-  /** The CSRF token of the form. */
   csrf: string;
   /**
    * The part of the account page, or the question, to return to; undefined for
@@ -173,7 +167,7 @@ export function HiddenFields(
   );
 }
 
-/** A form of the account, posted to a path below the base. */
+/** A form of the account page, posted to a path below the base. */
 export function AccountForm(
   {
     base = "",

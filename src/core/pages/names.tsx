@@ -10,20 +10,17 @@ import { shortClientId } from "../oauth/client_id.ts";
 import { redirectKind } from "../oauth/redirect_uri.ts";
 import { visible } from "../log/log_line.ts";
 
-/** A client on a page. */
 export interface ClientInWords {
   /** The name that the client gave itself; it is cleaned before it is shown. */
   name: string;
   /** The verified domain of the client's metadata document. */
   domain?: string;
   /**
-   * True if the operator set up the client, or the person made the personal
-   * token.
+   * True for a client of `OAUTH_CLIENTS`, or a personal token of the person.
    */
   isKnown?: boolean;
 }
 
-/** The name that a client gave itself, in quotation marks. */
 export function ClientName({ name }: { name: string }) {
   return (
     <>
@@ -32,14 +29,14 @@ export function ClientName({ name }: { name: string }) {
   );
 }
 
-/** The verified domain of a client, or a warning that there is none. */
+/** Shows the verified domain of a client, or a warning that there is none. */
 export function DomainBadge({ domain }: { domain?: string }) {
   return domain
     ? <span class="badge good">{domain}</span>
     : <span class="badge warn">Unverified</span>;
 }
 
-/** The name of a client, and how far it is verified. */
+/** Shows the name of a client, and how far it is verified. */
 export function ClientNameAndBadge({ client }: { client: ClientInWords }) {
   return (
     <>
@@ -56,7 +53,7 @@ export interface UsedClient {
   usedAt?: number;
 }
 
-/** The name of a client, and its short ID below. */
+/** Shows the name of a client, and its short ID below. */
 export function ClientCell({ client }: Pick<UsedClient, "client">) {
   return (
     <>
@@ -85,19 +82,17 @@ export function destinationOf(redirectUri: string): string {
   }
 }
 
-/** A tool as pages name it; `tool` is its name. */
+/** A tool as pages show it; `tool` is its name. */
 export interface ToolInWords {
   tool: string;
-  /** The tool's title; undefined if it has none, or is no longer served. */
+  /** Undefined if the tool has no title, or is no longer served. */
   toolTitle?: string;
 }
 
-/** The maximum length of a tool's title. */
 const MAX_TITLE_CHARACTERS = 200;
 
 /**
- * The title of a tool, or its name if it has no title.
- *
+ * Shows the title of a tool, or its name if it has no title.
  * @param hasName true if the name, which the log has, follows the title
  */
 export function ToolTitle(
@@ -113,19 +108,15 @@ export function ToolTitle(
   );
 }
 
-/**
- * The maximum number of tools in a sentence, and of those that the list below
- * it shows.
- */
+/** The maximum number of tools that a sentence names. */
 const MAX_NAMED = 4;
 const MAX_LISTED = 100;
 
-/** A tool's title, cleaned. */
 function ShownTool({ tool, toolTitle = tool }: ToolInWords) {
   return <bdi>{displayName(toolTitle, tool)}</bdi>;
 }
 
-/** The names of a few tools and the number of the others, for a sentence. */
+/** Names a few tools and counts the others, in a sentence. */
 export function NamedTools({ tools }: { tools: readonly ToolInWords[] }) {
   const named = tools.slice(0, MAX_NAMED);
   const more = tools.length - named.length;
@@ -145,7 +136,7 @@ export function NamedTools({ tools }: { tools: readonly ToolInWords[] }) {
   );
 }
 
-/** A list of all tools, closed at first, if the sentence does not name all. */
+/** Lists all tools, in `<details>`; empty if the sentence names all. */
 export function AllTools({ tools }: { tools: readonly ToolInWords[] }) {
   if (tools.length <= MAX_NAMED) return null;
   const more = tools.length - MAX_LISTED;
@@ -166,7 +157,7 @@ export function AllTools({ tools }: { tools: readonly ToolInWords[] }) {
 
 const MAX_LETTERS = 80;
 
-/** Characters that look like white space, or like nothing at all. */
+/** Characters that look like white space, or are invisible. */
 const BLANKS = String
   .raw`\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}`;
 
@@ -204,7 +195,10 @@ const QUOTES =
 const APOSTROPHES =
   /['`\u00b4\u02b9\u02bb-\u02be\u02c8\u02ca\u02cb\u02f4\u0374\u0384\u055a\u055d\u05f3\u07f4\u07f5\u1fbd\u1fbf\u1fef\u1ffd\u1ffe\u2018\u2019\u2032\u2035\ua78c\uff40]{2,}/gu;
 
-/** Check marks and the like, which would look like the server's approval. */
+/**
+ * Check marks and similar characters, which would look like this server's
+ * approval.
+ */
 const MARKS =
   /[\u2713\u2714\u2705\u2611\u237b\u{1f5f8}\u{1f5f9}\u{1f512}\u{1f510}\u{1f50f}\u{1f6e1}\u26e8\u{1f396}\u{1f3c5}\u{1f530}\u26a0]\ufe0f?/gu;
 
@@ -239,23 +233,19 @@ export function displayName(
     : plain || nameless;
 }
 
-/** The maximum length of a message on a page. */
 const MAX_MESSAGE_CHARACTERS = 2000;
 
 /** Control characters, and characters that reverse text (Unicode UAX #9). */
 const UNSEEN = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 
-/**
- * Characters without ink, which could push the text after them out of sight.
- */
+/** Blank characters, which could push the text after them out of sight. */
 const INKLESS = new RegExp(
   String.raw`(?![­‌‍︀-️])[${BLANKS}]`,
   "gu",
 );
 
 /**
- * Cleans an author's message for a page, because it may repeat a stranger's
- * text.
+ * Cleans an author's message for a page, because it may repeat untrusted text.
  */
 export function shownMessage(
   message: string,
@@ -266,7 +256,7 @@ export function shownMessage(
   return plain.length <= most ? plain : `${plain.slice(0, most)}…`;
 }
 
-/** The title of a tool, or "A tool" if it is unknown. */
+/** Shows the title of a tool, or "A tool" if it is unknown. */
 export function ToolOfWork({ tool, toolTitle }: Partial<ToolInWords>) {
   return tool === undefined
     ? <>A tool</>

@@ -38,13 +38,13 @@ export function timeAgo({ at, now }: MomentProps): string {
   return "just now";
 }
 
-/** The result of {@linkcode timeAgo}, with the exact time as a tooltip. */
+/** Shows {@linkcode timeAgo}, with the exact time as a tooltip. */
 export function PastTime({ at, now }: MomentProps) {
   const exact = new Date(at * 1000).toISOString();
   return <time datetime={exact} title={exact}>{timeAgo({ at, now })}</time>;
 }
 
-/** A future time: "14:20 UTC", with the date unless it is today. */
+/** Shows a future time: "14:20 UTC", with the date unless it is today. */
 export function FutureTime({ at, now }: MomentProps) {
   const exact = new Date(at * 1000).toISOString();
   const time = `${exact.slice(11, 16)} UTC`;

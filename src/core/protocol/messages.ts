@@ -172,7 +172,7 @@ export function invalidParams(message: string, status = 200): RpcError {
   return new RpcError(RpcCode.invalidParams, message, { status });
 }
 
-/** Makes the error -32601, which 2026 sends on HTTP 404. */
+/** Makes the error -32601. In MCP 2026-07-28 it has HTTP status 404. */
 export function methodNotFound(method: string, stateless: boolean): RpcError {
   const message = `Method not found: ${shown(method)}`;
   const status = stateless ? 404 : 200;
@@ -181,8 +181,8 @@ export function methodNotFound(method: string, stateless: boolean): RpcError {
 
 /**
  * Returns the JSON-RPC code for a refusal with HTTP status 401, 403, 406, 413,
- * 415, 429 or 503. 2026 reserves -32000 to -32019 for older implementations.
- *
+ * 415, 429 or 503. MCP 2026-07-28 reserves -32000 to -32019 for older
+ * implementations.
  * @see MCP 2026-07-28, Base Protocol, Error Codes
  */
 export function codeOfStatus(status: number, stateless: boolean): number {
@@ -190,7 +190,7 @@ export function codeOfStatus(status: number, stateless: boolean): number {
   return status < 500 ? RpcCode.invalidRequest : RpcCode.internalError;
 }
 
-/** Formats a result response; `result` is JSON text already. */
+/** Formats a result response. `result` is already JSON text. */
 export function printResult(id: RequestId, result: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
 }
@@ -209,7 +209,9 @@ export function printNotification(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** Returns the id of a malformed message, if the id is valid. */
+/**
+ * Returns the id of a malformed message; undefined if the id is invalid, too.
+ */
 export function salvageId(value: unknown): RequestId | undefined {
   return isObject(value) && isRequestId(value.id) ? value.id : undefined;
 }

@@ -1,16 +1,14 @@
 /**
- * A question to a client or to the person behind it. It is sent in four ways:
- * on the stream of a 2025 request, in the result of a 2026 request, in the
- * record of a task, or on a page of this server. Each way, the answer is
- * matched to the question by the question's fingerprint.
- *
+ * A question to a client or its person. MCP 2025 sends it on the stream of a
+ * request, MCP 2026-07-28 in a result. It can also be in the record of a task,
+ * or on a page of this server. Answers are matched to it by its fingerprint.
  * @module
  */
 import { fingerprint } from "../crypto/crypto.ts";
 import { canonicalJson, type JsonObject } from "../json.ts";
 import { shortened } from "./messages.ts";
 
-/** A question in the form in which MCP sends it. */
+/** A question as MCP sends it. */
 export interface InputRequest {
   method: string;
   params: JsonObject;
@@ -23,7 +21,7 @@ export class AskedQuestion implements InputRequest {
   /**
    * @param key the author's name for the question; undefined if it has none
    * @param origin for a question on a page of this server: the origin of the
-   * URL that the page opens
+   *   URL that the page opens
    */
   constructor(
     readonly method: string,
@@ -33,7 +31,7 @@ export class AskedQuestion implements InputRequest {
   ) {}
 
   /**
-   * Makes a question for a page of this server. The page asks a person to open
+   * Makes a question on a page of this server. The page asks a person to open
    * the author's URL.
    */
   static onPage(
@@ -47,12 +45,11 @@ export class AskedQuestion implements InputRequest {
     );
   }
 
-  /** The beginning of the key of a question without a name. */
+  /** The start of the key of a question that has no name. */
   get kind(): string {
     return this.origin === undefined ? this.method.split("/")[0] : "page";
   }
 
-  /** The SHA-256 of the question. */
   get fingerprint(): string {
     const { method, params, origin } = this;
     // Without the whole URL, which often changes with every run; the page opens
@@ -64,7 +61,8 @@ export class AskedQuestion implements InputRequest {
   }
 
   /**
-   * The start of the message as JSON, or of `params` if there is no message.
+   * The start of the question's message, or of `params` if it has no message,
+   * as JSON.
    */
   get text(): string {
     const { message = this.params } = this.params;
@@ -83,7 +81,7 @@ export class AskedQuestion implements InputRequest {
   }
 }
 
-/** Makes an unused key from a name, with a number if needed, and adds it. */
+/** Makes a key from a name, with a number if the name is taken, and adds it. */
 export function unusedKey(name: string, keys: Set<string>): string {
   let key = name;
   for (let n = 1; keys.has(key); n++) key = `${name}-${n}`;

@@ -19,7 +19,7 @@ export interface UpstreamRequest {
   nonce: string;
   /** The S256 code challenge (RFC 7636 §4.2). */
   codeChallenge: string;
-  /** Our redirect URI at the provider. */
+  /** This server's redirect URI at the provider. */
   redirectUri: string;
   /** The account that the client suggests, usually an e-mail address. */
   loginHint?: string;
@@ -33,7 +33,7 @@ export interface UpstreamRequest {
 }
 
 /**
- * An authorization response's code, with the values of its {@linkcode
+ * The code of an authorization response, with the values of its {@linkcode
  * UpstreamRequest}.
  */
 export interface UpstreamResponse {
@@ -57,7 +57,7 @@ export interface ProviderSignIn {
   identity: Identity;
   /**
    * The epoch second at which the provider authenticated the person (OpenID
-   * `auth_time`); undefined if the provider does not say.
+   * `auth_time`); undefined if unknown.
    */
   authenticatedAt?: number;
 }
@@ -66,14 +66,16 @@ export interface ProviderSignIn {
 export interface Provider {
   /** The name to show people: "GitHub". */
   readonly name: string;
-  /** The `iss` of its authorization responses (RFC 9207), if they have one. */
+  /**
+   * The `iss` of the provider's authorization responses (RFC 9207), if they
+   * have one.
+   */
   readonly issuer?: string;
   /** The base URL of the provider's API; undefined if not known. */
   readonly apiUrl?: string;
   /**
-   * True if the provider, asked to let the person sign in again, must report
-   * the time of the sign-in (`auth_time`; OpenID Connect Core §3.1.2.1,
-   * `max_age`).
+   * True if the provider must report the time of a sign-in (`auth_time`) that
+   * it was asked to repeat (OpenID Connect Core §3.1.2.1, `max_age`).
    */
   readonly tellsTime?: boolean;
   /** Makes the URL of an authorization request. */
@@ -91,8 +93,8 @@ export interface Provider {
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
    * Exchanges a person's access token for one of a service behind the provider.
-   * Undefined if the provider cannot. For a provider of the author's own,
-   * called only if `OAUTH_PROVIDER` is `oidc`, `custom` or `microsoft`.
+   * Undefined if the provider cannot. A provider that the author wrote is asked
+   * only if `OAUTH_PROVIDER` is `oidc`, `custom` or `microsoft`.
    */
   exchange?(accessToken: string, target: TokenTarget): Promise<UpstreamTokens>;
   /**
@@ -102,7 +104,7 @@ export interface Provider {
   identify?(tokens: UpstreamTokens): Promise<ProviderIdentity | undefined>;
   /**
    * True if the provider still accepts an access token; undefined if it cannot
-   * tell. A refused API request proves nothing, because it may have other
+   * tell. An API request that fails proves nothing, because it may have other
    * reasons.
    */
   isAlive?(accessToken: string): Promise<boolean | undefined>;
@@ -166,9 +168,9 @@ export function misbehaved(message: string): UpstreamError {
 }
 
 /**
- * Checks an error response. Returns the error if `check` fails; undefined if it
- * succeeds, or the provider is unreachable: an error response has no code, so
- * it can do no harm.
+ * Runs a check that should be refused. Returns the error if `check` throws one;
+ * undefined if it succeeds, or the provider is unreachable: an error response
+ * has no code, so it can do no harm.
  */
 export async function errorOfCheck(
   check: () => Promise<void> | undefined,

@@ -13,16 +13,11 @@ import { misbehaved, UpstreamError } from "./provider.ts";
 /** The seconds within which a response must arrive completely. */
 export const TIMEOUT_SECONDS = 10;
 
-/**
- * The maximum size of a response in bytes: more than any JWKS or userinfo
- * response.
- */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * `fetch` for the provider. Resolves to a complete response with a status below
- * 500 that is no redirect, within the limits.
- *
+ * A `fetch` for the provider. Resolves to a complete response with a status
+ * below 500 that is no redirect, within the limits.
  * @throws {UpstreamError} `unavailable` or `misbehaved`
  */
 export type UpstreamFetch = (
@@ -126,7 +121,7 @@ export async function checkAnswers(
 }
 
 /**
- * Reads the object in a response: JSON, or a form, as older GitHub servers
+ * Reads the object in a response: JSON, or a form, which older GitHub servers
  * send.
  */
 export async function readObject(
@@ -147,7 +142,6 @@ export async function readObject(
   throw misbehaved(`${host} answered ${response.status} without a JSON object`);
 }
 
-/** Sends a GET request with a person's access token. */
 export type AuthorizedFetch = (url: string) => Promise<Response>;
 
 /** Returns a function that turns an access token into its `fetch`. */

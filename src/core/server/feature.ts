@@ -2,7 +2,6 @@
  * The interface of features: what each may add to a server. The core knows
  * features only by this type. `src/features.ts` lists them, and `feature.ts` in
  * the folder of each describes it.
- *
  * @module
  */
 import type { Context, Hono } from "@hono/hono";
@@ -32,14 +31,14 @@ import type { FeatureMethods } from "../mcp/generations/find.ts";
 import type { Config } from "../settings/config.ts";
 import type { FeatureSettings } from "../settings/setting.ts";
 
-/** The facts about one site of a server that its public pages show. */
+/** The facts about a server at one base URL that its public pages show. */
 export interface PublicSite {
   config: Config;
   about: OperatorInfo;
   baseUrl: string;
-  /** The catalogue for callers without any scope. */
+  /** The catalogue of a caller without any scope. */
   catalogue: Catalogue;
-  /** True if pages may show more, for development; see `serve`. */
+  /** True if pages may show more, in development; see `serve`. */
   isDevelopment: boolean;
   /** Refuses requests from pages of other origins. */
   checkOrigin: CheckOrigin;
@@ -77,17 +76,14 @@ export interface ApproveParts {
   version: string;
 }
 
-/**
- * The sites of a server, one for each public address. The empty address is that
- * of `BASE_URL`.
- */
+/** The server at each of its base URLs. The empty one stands for `BASE_URL`. */
 export interface Sites {
   site(address: string): Pick<Engine, "gate" | "waitPages">;
-  /** The addresses whose durable work runs in this process. */
+  /** The base URLs whose durable work runs in this process. */
   addresses(): readonly string[];
 }
 
-/** The parts of a server that features need to take part in its calls. */
+/** The parts of a server that a feature needs to handle calls. */
 export interface ServedCalls {
   catalogue: Catalogue;
   sites: Sites;
@@ -104,8 +100,8 @@ export interface ServedCalls {
 }
 
 /**
- * The part of a feature in one running server. Functions that return promises
- * may load code when called.
+ * A feature in one running server. Functions that return promises may load code
+ * when called.
  */
 export interface OpenFeature {
   /**
@@ -113,42 +109,37 @@ export interface OpenFeature {
    */
   findNeeds?: FindNeeds;
   /**
-   * Starts the database reads that calls of a grant or a subject are likely to
-   * need.
+   * Starts reading records that calls of this grant or subject probably need.
    */
   readAhead?(name: string): void;
   /**
    * Starts overdue work in the background; called with each request.
-   *
-   * @param hasHome true once the server knows its own address
+   * @param hasHome true once the server knows its base URL
    */
   notice?(hasHome: boolean): void;
-  /** Does overdue work when a scheduler wakes the server. */
   wake?(): unknown;
-  /** Lists the unset settings of these services; by default of all. */
+  /** Lists the unset settings of these services; of all by default. */
   missing?(services?: readonly AccountService[]): Promise<readonly string[]>;
   /** The calls that the feature stores for people. */
   ledger?: CallLedger;
-  /** Opens the records that the feature keeps about people. */
+  /** Opens the feature's records about people. */
   records?(): Promise<PersonRecords | PersonRecords[]>;
   /**
    * Warns, when the server starts, of definitions or settings that cannot work.
    */
   warn?(log: Logger): Promise<void>;
-  /**
-   * Members that the feature adds to {@linkcode Engine} for its own methods.
-   */
+  /** Members that the feature's methods need in {@linkcode Engine}. */
   engine?: object;
   longCalls?: LongCalls;
   followed?: FollowedKind;
   /** Finds a person's tasks by the caller's `binding`. */
   tasks?: PersonTasks;
-  /** Makes the pages on which people answer, for one site. */
+  /** Makes the pages on which people answer, for one base URL. */
   waitPages?(site: {
     baseUrl: string;
     /** The ids of the providers where people can sign in. */
     providerIds: readonly string[];
-    /** True in a test, which answers on pages in place of people. */
+    /** True in a test, which answers pages in place of people. */
     isTest?: boolean;
   }): QuestionPages;
   /** Handles the answer of a webhook; see `RoutesContext.answer`. */
@@ -177,14 +168,14 @@ export interface Feature {
    * types are declared in {@linkcode FeatureMembers}.
    */
   context?(server: OpenedServer): ContextMembers;
-  /** Makes the feature's part of a server, one for all sites. */
+  /** Makes the feature's part of a server, shared by all base URLs. */
   open?(server: OpenedServer, calls: ServedCalls): OpenFeature;
   /**
    * Compiles the feature's part of a catalogue: resources, metadata,
    * capabilities.
    */
   catalogue?: CatalogueFeature;
-  /** Adds the feature's routes at one site. */
+  /** Adds the feature's routes at one base URL. */
   routes?(app: Hono<AppEnv>, site: PublicSite): Promise<void>;
   /** Makes the page at `/`. */
   homePage?(site: PublicSite): Promise<HomePage>;
@@ -195,10 +186,10 @@ export interface Feature {
   /** Makes the feature's grant type at the token endpoint. */
   grantType?: MakeGrantType;
   /**
-   * Loads pages with a sign-in of their own, to which the features add parts.
+   * Loads pages with a sign-in of their own, to which other features add parts.
    */
   signedInPages?(features: readonly Feature[]): Promise<MakeSignedInPages>;
-  /** Loads the step that comes before the run of a tool with `approval`. */
+  /** Loads the function that asks for approval before a tool runs. */
   approve?(core: ApproveParts): Promise<ApproveRun>;
   /** MCP methods that the feature adds. */
   methods?: FeatureMethods;

@@ -1,6 +1,5 @@
 /**
- * Complaints about settings, in one form.
- *
+ * Complaints about wrong settings, all of one form.
  * @module
  */
 
@@ -16,7 +15,7 @@ export interface SettingComplaint {
   fix: string;
 }
 
-/** All complaints about an environment. */
+/** All complaints about the settings of a start. */
 export class ConfigError extends Error {
   /** The name of the class. */
   override name = "ConfigError";
@@ -48,9 +47,7 @@ export function oneLine(words: string): string {
   return words.replaceAll(/\s+/g, " ").replace(/[\s.]*$/, ".");
 }
 
-/**
- * An error because a start failed due to a setting, which the operator can fix.
- */
+/** A start that failed because of a setting, which the operator can fix. */
 export class StartError extends Error {
   override name = "StartError";
   constructor(complaint: SettingComplaint) {

@@ -1,7 +1,6 @@
 /**
- * Settings: the rows of the table of settings, and the reader of their
+ * Settings: the rows of their table, and the reader of their environment
  * variables.
- *
  * @module
  */
 import type { SettingComplaint } from "./complaint.ts";
@@ -21,14 +20,14 @@ export interface Setting {
   unset?: string;
   /** An example of a value. */
   example?: string;
-  /** The fix for a wrong value; by default the default or the example. */
+  /** The fix for a wrong value; the default or the example if absent. */
   fix?: string;
   /**
-   * True if without the variable the server would admit more callers, or
-   * encrypt nothing. Then a misspelt name of the variable ends the start.
+   * True if an unset variable would admit more callers, or leave data
+   * unencrypted. The server then does not start with a misspelt name of the
+   * variable.
    */
   guards?: boolean;
-  /** True if the value is secret. */
   secret?: boolean;
   /** Formats a value without secrets; {@linkcode hideSecrets} by default. */
   print?(text: string): string;
@@ -54,17 +53,17 @@ export type IssuerSetting = NamedSetting & {
 
 /** The settings of one feature. */
 export interface FeatureSettings {
-  /** The title of the group of settings: a new one, or one of the core's. */
+  /** The title of the settings' group: a new one, or one of the core's. */
   title: string;
   /** The rows, made by {@linkcode settingsOf}. */
   rows: Readonly<Record<string, NamedSetting>>;
   /** The strategy for which the settings are read; by default any. */
   strategy?: "oauth";
-  /** A row that is read together with the rules about people. */
+  /** A setting that is read together with the rules about people. */
   assertionIssuers?: IssuerSetting;
 }
 
-/** The part of a feature that has settings. */
+/** A feature that has settings. */
 export interface SettingsOwner {
   settings?: FeatureSettings;
 }
@@ -73,9 +72,7 @@ export interface SettingsOwner {
 export class FeatureValues {
   #values = new Map<NamedSetting, unknown>();
 
-  /**
-   * Returns the value of a setting; the default if the setting was not read.
-   */
+  /** Returns the value of a setting; the default if it was not read. */
   of<S extends NamedSetting>(setting: S): ValueOf<S>;
   of(setting: NamedSetting): unknown {
     return this.#values.has(setting)
@@ -111,9 +108,7 @@ export function defaultText(setting: Setting): string | undefined {
 /** The variables of the environment; an empty one counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Known names of variables, and functions with which the process reads them.
- */
+/** Known names of variables, and functions by which the process reads them. */
 export interface SettingsOptions {
   known?: readonly NamedSetting[];
   /** The features that have settings. */
@@ -160,7 +155,7 @@ export class Settings {
   }
 
   /**
-   * Returns the value of a variable that another setting names. That name is
+   * Returns the value of a variable that another setting names. The name is
    * then not reported as misspelt.
    */
   namedText(name: string): string | undefined {
@@ -198,8 +193,8 @@ export class Settings {
   }
 
   /**
-   * Returns the parsed value, see {@linkcode read}; the author's value if the
-   * variable is unset.
+   * Returns the parsed value of a setting; the author's value if the variable
+   * is unset.
    */
   readOr<S extends NamedSetting>(
     setting: S,
@@ -210,8 +205,7 @@ export class Settings {
   }
 
   /**
-   * Returns the parsed value, see {@linkcode read}; complains if the variable
-   * is unset.
+   * Returns the parsed value of a setting; complains if the variable is unset.
    */
   require<S extends NamedSetting>(setting: S): ValueOf<S> {
     if (this.text(setting) !== undefined) return this.read(setting);
@@ -291,17 +285,16 @@ export class Settings {
 const OWN_NAME =
   /^(?:OAUTH|CIMD)_(?!CLIENT_SECRET_)|^ACCOUNT_\w+_CLIENT_(?:ID|SECRET)$/;
 
-/** Lists the ends of a name, as letters: `bc` and `c` for `A_B_C`. */
+/** Lists the suffixes of a name, as letters: `bc` and `c` for `A_B_C`. */
 function tailsOf(name: string): string[] {
   const words = name.split("_");
   return words.slice(1).map((_, at) => lettersOf(words.slice(at + 1).join("")));
 }
 
 /**
- * Makes the function that finds the misspelt form of an unset variable: a name
+ * Makes a function that finds the misspelt form of an unset variable: a name
  * that is set but not read, and differs by one letter (missing, added, wrong,
  * or swapped with the next). Case and underscores are ignored.
- *
  * @param set names of variables that are set
  * @param known every name that is read
  */

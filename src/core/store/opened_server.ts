@@ -1,7 +1,6 @@
 /**
  * The parts of a server that features use, and stores that a feature makes once
  * for each server.
- *
  * @module
  */
 import type { AccountService } from "../../authoring/account.ts";
@@ -24,8 +23,8 @@ export interface OpenedServer {
 }
 
 /**
- * Makes a function that calls `make` once for each server, so that a store has
- * one cache in a process.
+ * Makes a function that calls `make` once for each server, so that each process
+ * has one cache of a store.
  */
 export function ofServer<T>(
   make: (server: OpenedServer) => T,

@@ -1,7 +1,6 @@
 /**
- * Traces and metrics, if an operator collects them. Otherwise none of the code
- * is loaded, and `telemetry` is undefined, which code that reports checks.
- *
+ * Traces and metrics. If an operator collects none, `telemetry` is undefined
+ * and the code is not loaded.
  * @module
  */
 import type { Telemetry } from "./telemetry.ts";
@@ -9,7 +8,7 @@ import type { Telemetry } from "./telemetry.ts";
 /** The global under which Deno or an SDK registers with OpenTelemetry's API. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
-/** The telemetry; undefined if it is not collected. */
+/** Undefined if no telemetry is collected. */
 export let telemetry: Telemetry | undefined;
 
 /** True if traces, metrics or the console are collected: `OTEL_DENO=true`. */
@@ -17,7 +16,7 @@ export function isCollected(): boolean {
   return REGISTERED in globalThis;
 }
 
-/** Starts telemetry, if it is collected; await it before the first request. */
+/** Starts telemetry if it is collected. Await this before the first request. */
 export async function startTelemetry(): Promise<void> {
   if (telemetry || !isCollected()) return;
   const { Telemetry } = await import("./telemetry.ts");

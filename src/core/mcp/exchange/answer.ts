@@ -1,7 +1,6 @@
 /**
- * The answer of a method, the ending of its request, and responses of `/mcp`
- * that are not streams.
- *
+ * The answer of a method, the end of its request, and responses of `/mcp` that
+ * are not streams.
  * @module
  */
 import type { JsonObject } from "../../json.ts";
@@ -15,11 +14,11 @@ import { CORS_HEADERS } from "../../http/cors.ts";
 
 export type Answer =
   | Result
-  /** Anything that the method threw. */
+  /** An exception of the method. */
   | { error: unknown }
   /** Questions for the client: an `InputRequiredResult`. */
   | { ask: JsonObject }
-  /** A task that goes on after the request, and reports its own end. */
+  /** A task that runs on after the request, and reports its own end. */
   | { taskId: string; goesOn: JsonObject };
 
 /** A result as JSON text. */

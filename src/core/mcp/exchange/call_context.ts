@@ -1,7 +1,6 @@
 /**
- * The second argument of a tool (`Context`): the same interface for both
- * generations, each of which reaches its client differently.
- *
+ * The second argument of a tool (`Context`). It has the same interface for MCP
+ * 2025 and 2026-07-28, which reach the client in different ways.
  * @module
  */
 import type { Approved } from "../../../authoring/approval.ts";
@@ -63,8 +62,8 @@ export interface CallContext extends FeatureMembers {}
 
 /**
  * {@linkcode Context} over {@linkcode Work}. Methods are arrow functions, so
- * that tools can destructure them, and are made when first read, because most
- * calls need none of them.
+ * that tools can destructure them. Each is made when first read, because most
+ * calls need none.
  */
 export class CallContext implements Context {
   /**
@@ -88,8 +87,7 @@ export class CallContext implements Context {
   }
 
   /**
-   * Returns the author's code of a context; undefined if it cannot be
-   * interrupted.
+   * Returns the author's code in a call; undefined if it cannot be interrupted.
    */
   static codeOf(context: Context): AuthorCode | undefined {
     return #work in context ? context.#work.authorCode : undefined;
@@ -102,12 +100,10 @@ export class CallContext implements Context {
     if (context.#asking) context.#asking.work = work;
   }
 
-  /** Returns the {@linkcode Asking} of a context. */
   static askingOf(context: Context): Asking {
     return (context as CallContext).#asker();
   }
 
-  /** Returns the {@linkcode Acting} of a context. */
   static actingOf(context: Context): Acting {
     return (context as CallContext).#actor();
   }
@@ -125,7 +121,7 @@ export class CallContext implements Context {
     return #work in context && context.#asking?.isOpen === true;
   }
 
-  /** True if a person or the client was asked anything. */
+  /** True if the call has asked a person or the client anything. */
   static hasAsked(context: Context): boolean {
     return #work in context && context.#asking !== undefined;
   }
@@ -137,8 +133,7 @@ export class CallContext implements Context {
 
   /**
    * Calls `next` with the result of an author's function, like {@linkcode
-   * follow}. If the context's code is interrupted first, rejects with the
-   * reason.
+   * follow}. Rejects if the function is interrupted first.
    */
   static follow<T, R>(
     context: Context,
@@ -255,8 +250,8 @@ export class CallContext implements Context {
   }
 
   /**
-   * @throws {TypeError} if the work is not durable; at once, not in a promise,
-   * so that the author's first test shows it
+   * @throws {TypeError} if the work is not durable. Not by a rejected promise,
+   *   so that the author's first test shows it
    */
   #durable(member: string): DurableContext {
     const { durable } = this.#work;

@@ -1,7 +1,6 @@
 /**
- * Limit keys, which name callers for limits, and bounds on each caller's running
- * calls, open questions and bytes.
- *
+ * Limit keys, which name callers for limits; and limits of each caller's
+ * running calls, open questions and bytes.
  * @module
  */
 import { LimitError } from "../../errors.ts";
@@ -31,22 +30,20 @@ export interface LimitKey {
   isMany: boolean;
 }
 
-/**
- * The factor by which limits are higher for a shared credential or a network.
- */
+/** The factor of limits for a shared credential or a network. */
 export const MANY = 10;
 
 /**
- * The key of all callers without credentials whose network is unknown: those on
- * this machine, those behind an untrusted proxy on this machine, and those of a
- * handler that does not know the connection.
+ * The key of all callers without credentials whose network is unknown: local
+ * ones, those behind an untrusted local proxy, and those of a host that does
+ * not pass the connection.
  */
 export const NO_NETWORK: LimitKey = Object.freeze({
   name: "unknown",
   isMany: true,
 });
 
-/** The keys of people and machines, each made once. */
+/** The keys of people and machines, so that each is made once. */
 const people = new WeakMap<Caller, LimitKey>();
 
 /**
@@ -55,7 +52,6 @@ const people = new WeakMap<Caller, LimitKey>();
  * {@linkcode NO_NETWORK} if it is unknown. Users of a shared credential share
  * another key of their network. Call this only where a limit applies: finding
  * the network takes time.
- *
  * @param trusted proxies whose headers are trusted
  */
 export function limitKeyOf(
@@ -97,10 +93,10 @@ export function networkKey(address: Address | undefined): LimitKey {
     : { name: `network ${networkName(address)}`, isMany: true };
 }
 
-/** The seconds after which the caller should retry: a guess. */
+/** A guess of when the caller should retry. */
 const RETRY_SECONDS = 5;
 
-/** Counts what each caller has at a time in this process, and bounds it. */
+/** Counts and limits what each caller has at a time in this process. */
 export class CallerBound {
   #counts = new Map<string, number>();
 
@@ -133,7 +129,7 @@ export class CallerBound {
     throw new LimitError(this.what, RETRY_SECONDS);
   }
 
-  /** Adds to a caller's count. Call {@linkcode check} before. */
+  /** Adds to a caller's count without a check; see {@linkcode check}. */
   count(caller: LimitKey | undefined, more = 1): void {
     if (caller === undefined) return;
     const { name } = caller;

@@ -1,7 +1,6 @@
 /**
  * The parts of one server that the MCP endpoint uses, made once in
  * `server_core.ts`.
- *
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
@@ -37,21 +36,18 @@ import type { QuestionPages } from "./work.ts";
 /** One run of a tool, in a request or in a task. */
 export interface ToolRun {
   tool: CompiledTool;
-  /**
-   * The parsed arguments. Once a person has approved, the approved ones replace
-   * them.
-   */
+  /** The parsed arguments. The person may have changed them when approving. */
   input: JsonObject;
   prepared?: unknown;
-  /** True for durable work whose approval was asked for by an earlier run. */
+  /** True for durable work if an earlier run has asked for its approval. */
   hasApproval?: boolean;
   /**
    * The accounts and other needs of the tool; undefined until they are found.
    */
   found?: CallNeeds;
   /**
-   * The name of the account that the call has chosen. The author's arguments do
-   * not have it.
+   * The account that the client chose by the `account` argument, which the
+   * author's code does not see.
    */
   account?: string;
   call: {
@@ -96,8 +92,8 @@ export interface Engine {
   bodies: BodyClock;
   subscriptions: Subscriptions;
   /**
-   * Bounds the open questions to a caller: those to 2025 clients, and those of
-   * tasks that are not durable.
+   * Limits the open questions to each caller: those to MCP 2025 clients, and
+   * those of tasks that are not durable.
    */
   questions: CallerBound;
   limits: Limits;
@@ -109,8 +105,8 @@ export interface Engine {
   changes: ChangeStore;
   requestStates: StateStore;
   /**
-   * Starts the database reads that a call needs, while its token is still being
-   * read.
+   * Starts database reads that a call needs, while its access token is still
+   * being read.
    */
   readAhead?(): void;
   /** Lists the unset settings that a tool's needs require. */
@@ -130,25 +126,24 @@ export interface AdmittedRequest {
   /** The network connection; undefined if it is not known. */
   info?: ConnectionInfo;
   /**
-   * True if the request has an `Origin`: its page can read the response only
-   * with CORS headers.
+   * True if the request has an `Origin`. The page that sent it can read only a
+   * response with CORS headers.
    */
   hasOrigin: boolean;
   /** The `MCP-Protocol-Version` header. */
   version: string | null;
   authenticated: Authenticated;
-  /** The part of the catalogue that the caller may see. */
   catalogue: Catalogue;
   prefetched?: Prefetch;
-  /** The memory of the message in bytes; 0 for a short one. */
+  /** The bytes of memory that the message takes; 0 for a short one. */
   messageBytes: number;
   /** The telemetry of the message; undefined if none is collected. */
   operation?: Operation;
 }
 
-/** Reads that were started before the caller was known. */
+/** Reads that start before the caller is known. */
 export interface Prefetch {
   body: Promise<MessageBody>;
-  /** The question that the message answers, if the message is a response. */
+  /** The question that this message answers; undefined if it is no response. */
   reply: Promise<ReadReply | undefined>;
 }

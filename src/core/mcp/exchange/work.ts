@@ -1,6 +1,5 @@
 /**
  * The request or task that a context belongs to.
- *
  * @module
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
@@ -25,7 +24,7 @@ import type { Answer } from "./answer.ts";
 
 /** The members of a context that only durable work has. */
 export interface DurableContext extends Pick<Context, "sleep"> {
-  /** True while the run repeats the steps of earlier runs. */
+  /** True while the run repeats steps of earlier runs. */
   readonly isReplay: boolean;
   /** True if an earlier run has asked for approval. */
   readonly hasApproval: boolean;
@@ -44,29 +43,28 @@ export interface DurableContext extends Pick<Context, "sleep"> {
   ): Promise<T>;
 }
 
-/** Parks durable work: while it waits, no process needs to hold it. */
+/** Parks durable work, so that no process needs to hold it while it waits. */
 export interface WorkParking {
   /**
-   * Awaits a function that does work: meanwhile durable work stays in this
+   * Runs a function that does work. Meanwhile durable work stays in this
    * process.
    */
   activity<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * Awaits a function that only waits: meanwhile durable work may be stored and
+   * Runs a function that only waits. Meanwhile durable work may be stored and
    * leave this process.
-   *
-   * @param waiting `until`: the epoch second at which the work goes on without
-   * an answer; `wait`: the key of the record for the answer
+   * @param waiting `until`: the epoch second at which the work continues
+   *   without an answer; `wait`: the key of the record for the answer
    */
   wait<T>(
     waiting: { until?: number; wait?: Deno.KvKey },
     work: () => Promise<T>,
   ): Promise<T>;
-  /** Waits until a time. `waitsFor`: the reason, shown to the client. */
+  /** Waits until a time. `waitsFor` is the reason, shown to the client. */
   waitUntil(until: number, how?: { waitsFor?: string }): Promise<void>;
   /**
-   * The seconds between checks for a missing account, or for an end of too many
-   * open questions.
+   * The seconds between two checks for a missing account, or for fewer open
+   * questions.
    */
   readonly againSeconds: number;
   /** Epoch seconds. */
@@ -77,7 +75,7 @@ export interface WorkParking {
 export interface Link {
   address: string;
   message: string;
-  /** True if people other than the caller answer on the page. */
+  /** True if other people than the caller answer on the page. */
   isForOthers?: boolean;
 }
 
@@ -86,13 +84,13 @@ export interface AskingCall extends Work {
   readonly message: RpcRequest;
   readonly printedLists: PrintedLists;
   /**
-   * Ends this run. The request gets `answer`; the client then starts the next
+   * Ends this run and responds with `answer`; the client then starts the next
    * run.
    */
   suspend(answer: () => MaybePromise<Answer>): Promise<void>;
 }
 
-/** The pages on which people answer, at one address of the server. */
+/** The pages on which people answer, at one base URL. */
 export interface QuestionPages {
   readonly baseUrl: string;
   /**
@@ -109,7 +107,7 @@ export interface QuestionPages {
   ): PersonPages | undefined;
   /**
    * Ends the run of a call with a link to a page for other people than its
-   * caller. Never settles.
+   * caller. The promise never settles.
    */
   show(call: AskingCall, link: Link): Promise<never>;
   /**
@@ -122,7 +120,7 @@ export interface QuestionPages {
 export interface AskingTask {
   taskId: string;
   signal: AbortSignal;
-  /** The address of the server at which an answer resumes durable work. */
+  /** The base URL of the server that resumes durable work after the answer. */
   address?: string;
 }
 
@@ -133,7 +131,7 @@ export interface OpenPage {
   wait: { key: Deno.KvKey; id?: string };
   address: string;
   /**
-   * True for a page that connects an account, which a person may also do
+   * True for a page that connects an account, which a person can also connect
    * elsewhere.
    */
   connects: boolean;
@@ -141,25 +139,28 @@ export interface OpenPage {
   message?: string;
   /** True if people other than the caller answer on the page. */
   isForOthers?: boolean;
-  /** The end of the page in epoch seconds, if it ends before the work. */
+  /**
+   * The time at which the page expires, in epoch seconds; absent if it lasts as
+   * long as the work.
+   */
   until?: number;
 }
 
-/** Opens pages that ask, for an author or a feature. */
+/** Opens pages on which people answer an author or a feature. */
 export interface PagesOf<A> {
   open(
     question: AskedQuestion,
     key?: string,
   ): Promise<OpenPage | { answer: A }>;
-  /** Waits for the answer; undefined if the time ends first. */
+  /** Waits for the answer; undefined if the page expires first. */
   waitFor(
     page: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<A | { action: "cancel" } | undefined>;
   /**
-   * Ends a question that the client has declined or cancelled. Returns false if
-   * its answer is used already, and stays.
+   * Withdraws a question that the client has declined or cancelled. Returns
+   * false, and leaves the question, if its answer was already used.
    */
   withdraw(page: OpenPage): Promise<boolean>;
 }
@@ -167,29 +168,33 @@ export interface PagesOf<A> {
 /** Asks on pages for one call or task. */
 export interface PersonPages extends PagesOf<ElicitationAnswer<undefined>> {
   readonly pages: Pick<QuestionPages, "baseUrl">;
-  /** Ends the run of a call with a link to a page. Never settles. */
+  /**
+   * Ends the run of a call with a link to a page. The promise never settles.
+   */
   show(link: Link): Promise<never>;
   /** Makes the {@linkcode PersonPages} of the task that the call becomes. */
   within(task: AskingTask): PersonPages;
   /** Deletes an answer that durable work has stored. */
   kept(key: string): Promise<void>;
-  /** Restores used answers for the next run. */
+  /** Makes used answers available to the next run. */
   release(): Promise<void>;
 }
 
 /** The request or task that a context belongs to. */
 export interface Work {
-  /** True if the client belongs to the generation without sessions. */
+  /** True for a client of MCP 2026-07-28, which has no sessions. */
   readonly stateless: boolean;
   readonly signal: AbortSignal;
   /**
    * Fires when the author's code may no longer act for the caller: the work was
-   * cancelled or interrupted, or its permission has ended. Unlike `signal` it
-   * does not fire when the server stops, because a call may still return a
-   * result then.
+   * cancelled or interrupted, or its permission has ended. It does not fire
+   * when the server stops, because a call may still return a result then.
    */
   readonly overSignal: AbortSignal;
-  /** True if `overSignal` has fired; cheaper than making that signal. */
+  /**
+   * True if `overSignal` has fired. Cheaper, because it does not make the
+   * signal.
+   */
   isOver(): boolean;
   readonly limitKey?: LimitKey;
   readonly caller: Caller;
@@ -214,8 +219,8 @@ export interface Work {
   /** Waits for a webhook; undefined if the work is not durable. */
   wait?(id: string, options: WaitOptions): Promise<unknown>;
   /**
-   * The reason why `upstream` is missing; undefined if the caller can never
-   * have it.
+   * The reason why `upstream` is absent; undefined if the caller can never have
+   * it.
    */
   readonly lacksUpstream?: string;
   readonly durable?: DurableContext;
@@ -232,8 +237,8 @@ export interface Work {
    */
   readonly pageQuestions?: PersonPages;
   /**
-   * Restores what the run has used up, such as an approval; see {@linkcode
-   * Call.putBack}.
+   * Makes approvals and answers that the run has used available again; see
+   * {@linkcode Call.putBack}.
    */
   putBack?: () => Promise<unknown>;
   /** Logs advice for the author, once. */
@@ -241,26 +246,23 @@ export interface Work {
   /**
    * Asks the client and returns its result. A question without a key gets its
    * position as key.
-   *
    * @throws {QuestionError} if the client responds with an error; any other
-   * exception means that no one has answered
-   * @param signal aborts a question of a 2025 request whose answer is no longer
-   * needed
+   *   exception means that no one has answered
+   * @param signal aborts a question of MCP 2025 whose answer is no longer
+   *   needed
    */
   request(question: AskedQuestion, signal?: AbortSignal): Promise<JsonObject>;
   /**
    * Shows a link to the person of a client that cannot open links. A request
-   * ends its run with a result that has the link; a task shows the link in its
-   * status, and goes on.
-   *
+   * ends with a result that has the link. A task shows the link in its status,
+   * and continues.
    * @returns a function that removes the link
    */
   showLink?(link: Link): Promise<() => Promise<void>>;
   /**
-   * True if the question with this key may be asked again. Only for 2026
-   * requests, which cannot stay open until a person answers.
+   * True if the question with this key may be asked again. Only in MCP
+   * 2026-07-28, whose requests cannot stay open until a person answers.
    */
   mayAskAgain?(key: string): boolean;
-  /** Sends a notification that belongs to the request. */
   notify(method: string, params: JsonObject): Promise<void>;
 }
