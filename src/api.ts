@@ -415,40 +415,41 @@ export function httpApi(options: HttpApiOptions): Api {
   const secrets = [query, headers, cookies].flatMap(Object.values);
   const search = printPairs(query);
   const cookie = printPairs(cookies).replaceAll("&", "; ");
-  const made: OwnApi = {
+  return {
     title,
     ownQuery: new Set(Object.keys(query)),
     given: new GivenKeys().addSecrets(secrets),
     async fetch(path, init = {}) {
+      let used: Promise<string> | undefined;
       const reveal = async () =>
-        tokens ? await unlessAborted(init.signal, tokens()) : key;
+        tokens ? await unlessAborted(init.signal, used = tokens()) : key;
       const send = accountFetch(own, reveal);
       const all = new Headers(init.headers);
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
-      if (cookie !== "") {
-        const given = all.get("cookie");
-        all.set("cookie", given ? `${given}; ${cookie}` : cookie);
-      }
+      const sent = [all.get("cookie"), cookie].filter(Boolean).join("; ");
+      if (sent !== "") all.set("cookie", sent);
       const mark = `${path}`.includes("?") ? "&" : "?";
       const at = search === "" ? path : `${path}${mark}${search}`;
       // The caller is not known here, so only the total of all is bounded.
       const held = { ...init, headers: all, hold: () => countHeldBytes() };
       const response = await send(at, held);
-      if (response.status === 401) tokens?.(true);
-      return response;
+      if (response.status !== 401 || !tokens) return response;
+      tokens(used);
+      if (init.body instanceof ReadableStream) return response;
+      await response.body?.cancel();
+      return await send(at, held);
     },
-  };
-  return made;
+  } as OwnApi;
 }
 
 /** A token is replaced this many seconds before it expires. */
 const SPARE_SECONDS = 30;
 
-/** Makes a function that returns a token of the client that has not expired. */
+/** Makes a function that returns a valid token, or forgets a refused one. */
 function clientTokens(
   title: string,
   { token, id, secret, scopes = [] }: ApiClient,
-): (forget?: boolean) => Promise<string> {
+): (refused?: Promise<string>) => Promise<string> {
   let current: Promise<string> | undefined;
   let endsAt = 0;
   const fetchToken = accountFetch(
@@ -469,8 +470,7 @@ function clientTokens(
     const answer: unknown = await response?.json().catch(() => undefined);
     const { access_token: found, expires_in } = Object(answer);
     if (response?.ok && typeof found === "string") {
-      const lifetime = Number(expires_in ?? NaN);
-      const seconds = Number.isNaN(lifetime) ? 300 : lifetime;
+      const seconds = Number(expires_in) || 300;
       endsAt = performance.now() + (seconds - SPARE_SECONDS) * 1000;
       // A late response may repeat this token after it was replaced.
       GivenKeys.hideOwn(found, {}, Math.max(seconds, 60));
@@ -481,9 +481,10 @@ function clientTokens(
       : `answered ${response?.status}`;
     throw new ToolError(`${title} gave this server no token: it ${what}.`);
   }
-  return (forget = false) => {
-    if (forget || performance.now() >= endsAt) current = undefined;
-    if (forget) return Promise.resolve("");
+  return (refused) => {
+    const isOver = refused ? refused === current : performance.now() >= endsAt;
+    if (isOver) current = undefined;
+    if (refused) return refused;
     if (current !== undefined) return current;
     // While a token is asked for, all calls wait for it.
     endsAt = Infinity;
@@ -495,6 +496,5 @@ function clientTokens(
   };
 }
 
-function formEncoded(text: string): string {
-  return new URLSearchParams({ "": text }).toString().slice(1);
-}
+const formEncoded = (text: string) =>
+  new URLSearchParams({ "": text }).toString().slice(1);

@@ -430,7 +430,7 @@ Deno.test("callApi() hides the token that its own request carried, also once the
     const { pathname } = new URL(request.url);
     if (pathname === "/token") {
       const access_token = `token-of-the-server-${++tokens}`;
-      return Response.json({ access_token, expires_in: 0 });
+      return Response.json({ access_token, expires_in: 20 });
     }
     if (pathname !== "/quick") {
       arrived.resolve();
@@ -498,14 +498,17 @@ Deno.test("httpApi() goes to its own address alone, also after a redirect", asyn
   );
 });
 
-Deno.test("httpApi() gets one token for all calls of an application, and a new one after a 401", async () => {
+Deno.test("httpApi() gets one token for all calls of an application, and a new one after a 401, with which it sends again", async () => {
   let tokens = 0;
   const used: (string | null)[] = [];
   await using api = serveApi(async (request) => {
     const { pathname } = new URL(request.url);
     if (pathname !== "/token") {
-      used.push(request.headers.get("authorization"));
-      return Response.json({}, { status: pathname === "/over" ? 401 : 200 });
+      const bearer = request.headers.get("authorization");
+      used.push(bearer);
+      const isOver = pathname === "/over" ||
+        pathname === "/revoked" && bearer === "Bearer t1";
+      return Response.json({}, { status: isOver ? 401 : 200 });
     }
     const basic = btoa("an+id:a%3Asecret");
     assert.equal(request.headers.get("authorization"), `Basic ${basic}`);
@@ -522,11 +525,47 @@ Deno.test("httpApi() gets one token for all calls of an application, and a new o
     scopes: ["read", "write"],
   };
   const tickets = httpApi({ name: "tickets", api: api.url, client });
-  await Promise.all([1, 2, 3].map(() => callApi(tickets, "GET /a")));
-  assert.deepEqual(used, ["Bearer t1", "Bearer t1", "Bearer t1"]);
-  await assert.rejects(callApi(tickets, "GET /over"), ToolError);
+  const sent = async (call: Promise<unknown>) => {
+    await call;
+    return used.splice(0).map((it) => it?.slice("Bearer ".length));
+  };
+  const three = [1, 2, 3].map(() => callApi(tickets, "GET /a"));
+  assert.deepEqual(await sent(Promise.all(three)), ["t1", "t1", "t1"]);
+  const revoked = callApi(tickets, "POST /revoked", { json: 1 });
+  assert.deepEqual(await sent(revoked), ["t1", "t2"]);
+  const over = callApi(tickets, "GET /over");
+  assert.deepEqual(await sent(assert.rejects(over, ToolError)), ["t2", "t3"]);
+  // The body of a stream is gone: only the next call has a new token.
+  const body = new Response("a").body!;
+  const streamed = tickets.fetch("/over", { method: "POST", body });
+  assert.deepEqual(await sent(streamed.then((it) => it.text())), ["t3"]);
+  assert.deepEqual(await sent(callApi(tickets, "GET /a")), ["t4"]);
+});
+
+Deno.test("httpApi() keeps a new token when the old one is refused late", async () => {
+  let tokens = 0;
+  const late = Promise.withResolvers<void>();
+  const waiting = Promise.withResolvers<void>();
+  await using api = serveApi(async (request) => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/token") {
+      return Response.json({ access_token: `t${++tokens}` });
+    }
+    const isOver = request.headers.get("authorization") === "Bearer t1";
+    if (isOver && pathname === "/late") {
+      waiting.resolve();
+      await late.promise;
+    }
+    return Response.json({}, { status: isOver ? 401 : 200 });
+  });
+  const client = { token: `${api.url}/token`, id: "i", secret: "a-secret" };
+  const tickets = httpApi({ name: "tickets", api: api.url, client });
+  const calls = [callApi(tickets, "GET /late")];
+  await waiting.promise;
   await callApi(tickets, "GET /a");
-  assert.equal(used.at(-1), "Bearer t2");
+  late.resolve();
+  await Promise.all([...calls, callApi(tickets, "GET /a")]);
+  assert.equal(tokens, 2);
 });
 
 Deno.test("httpApi() tells that a service gave no token, and asks again", async () => {
