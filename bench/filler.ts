@@ -5,12 +5,12 @@
  */
 import { randomId } from "../src/core/crypto/crypto.ts";
 import { bindingOf } from "../src/core/oauth/grant.ts";
-import { APPROVAL_TTL_SECONDS } from "../src/core/oauth/lifetimes.ts";
+import { CONSENT_TTL_SECONDS } from "../src/core/oauth/lifetimes.ts";
 import { seal } from "../src/core/crypto/seal.ts";
 import { CALLS, type LedgerEntry } from "../src/features/ledger/call_list.ts";
 import { Database } from "../src/core/kv/database.ts";
 import { checkedKv } from "../src/core/kv/layout.ts";
-import { approvalKey, ledgerKey, upstreamKey } from "../src/core/kv/keys.ts";
+import { consentKey, ledgerKey, upstreamKey } from "../src/core/kv/keys.ts";
 import { sessionStore } from "../src/core/store/sessions.ts";
 import { copyRecords } from "./copies.ts";
 import { openSignIn, saveGrant } from "./login.ts";
@@ -132,9 +132,9 @@ async function saveConnection(kvPath: string, calls: number): Promise<void> {
     write(transaction);
     transaction
       .set(upstreamKey(grantId), { sealed, expiresAt: grant.endsAt })
-      .set(approvalKey(randomId(), grantId), {
+      .set(consentKey(randomId(), grantId), {
         scopes,
-        expiresAt: now + APPROVAL_TTL_SECONDS,
+        expiresAt: now + CONSENT_TTL_SECONDS,
       })
       .set(ledgerKey(grantId), {
         calls: latestCalls(calls, now),

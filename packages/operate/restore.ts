@@ -19,7 +19,7 @@ Puts a copy in the place of a database, whose processes must have been stopped.
 The database that was there is kept next to it, as data/tools.db.replaced.`;
 
 /** The layout of the databases of this release, as the server checks it. */
-export const LAYOUT = 4;
+export const LAYOUT = 5;
 
 /**
  * Refuses a file on which a server would not start: a database of another

@@ -16,7 +16,7 @@ import type { ToolInWords } from "../pages/names.tsx";
 import type { ScopeInWords } from "../pages/scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { assertionStore } from "../store/once.ts";
-import { approvalStore } from "../store/approvals.ts";
+import { consentStore } from "../store/consents.ts";
 import { attemptStore } from "../store/attempts.ts";
 import { authorizationRequestStore } from "../store/authorization_requests.ts";
 import { blockStore } from "../store/blocks.ts";
@@ -107,7 +107,7 @@ function openStores(
   const grants = grantStore(database, blocked);
   return {
     accessTokens: accessTokenStore(database),
-    approvals: approvalStore(database),
+    consents: consentStore(database),
     assertions: assertionStore(database),
     attempts: attemptStore(database, log),
     clientUses: clientUseStore(database),

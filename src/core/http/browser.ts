@@ -8,7 +8,7 @@ import { deleteCookie, getCookie, setCookie } from "@hono/hono/cookie";
 import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
 import { HttpError } from "../errors.ts";
 import { basePathOf } from "../net/url.ts";
-import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { CONSENT_TTL_SECONDS } from "../oauth/lifetimes.ts";
 
 /** The form of a cookie's value: 32 bytes in base64url. */
 const VALUE = /^[\w-]{43}$/;
@@ -90,7 +90,7 @@ export function browserOf(c: Context, baseUrl: string): string | undefined {
  */
 export function keepBrowser(c: Context, baseUrl: string): string {
   const value = browserOf(c, baseUrl) ?? randomId();
-  keepCookie(c, { name, baseUrl }, value, APPROVAL_TTL_SECONDS);
+  keepCookie(c, { name, baseUrl }, value, CONSENT_TTL_SECONDS);
   return value;
 }
 

@@ -180,8 +180,8 @@ export const documentKey = hashed("document");
  */
 export const assertionKey = allHashed("assertion");
 /** The scopes that a browser has approved for a client. Lifetime: 90 days. */
-export function approvalKey(browserFingerprint: string, what: string) {
-  return ["approval", browserFingerprint, fingerprint(what)];
+export function consentKey(browserFingerprint: string, what: string) {
+  return ["consent", browserFingerprint, fingerprint(what)];
 }
 /**
  * A person's connection with a client; without an id, the prefix of all.

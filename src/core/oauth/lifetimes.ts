@@ -42,8 +42,8 @@ export const IDENTITY_RECHECK_SECONDS = DAY;
 export const REPLAY_SECONDS = 30;
 /** The maximum age of a sign-in at the account page that counts as recent. */
 export const RECENT_SIGN_IN_SECONDS = 5 * MINUTE;
-/** The time for which a browser's approvals of clients are remembered. */
-export const APPROVAL_TTL_SECONDS = 90 * DAY;
+/** The time for which a browser's consents to clients are remembered. */
+export const CONSENT_TTL_SECONDS = 90 * DAY;
 /**
  * The minimum and maximum time for caching a client ID metadata document,
  * whatever its headers say. Without the minimum, `no-store` would cause a fetch

@@ -27,7 +27,7 @@ import { type FormServices, redirectBack } from "./account_pages.ts";
 type Changes = (Grant | undefined)[];
 
 export function connectionChanges(services: FormServices) {
-  const { returnPaths, signedIn, approvals } = services;
+  const { returnPaths, signedIn, consents } = services;
   const { connections, grants, endGrants, clock, log } = services;
 
   /**
@@ -53,7 +53,7 @@ export function connectionChanges(services: FormServices) {
     // write would make such a sign-in try again.
     if (revoked.length > 0) {
       await connections.revokeScopes(of, revoked);
-      await approvals.revokeScopes(signIns, revoked);
+      await consents.revokeScopes(signIns, revoked);
     }
     return await Array.fromAsync(
       await connections.signInsOf(of),

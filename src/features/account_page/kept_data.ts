@@ -5,8 +5,8 @@
  * @module
  */
 import {
-  APPROVAL_TTL_SECONDS,
   AUTHORIZATION_REQUEST_TTL_SECONDS,
+  CONSENT_TTL_SECONDS,
   type Lifetimes,
 } from "../../core/oauth/lifetimes.ts";
 import { ACCOUNT_SESSION_SECONDS } from "./account_sessions.ts";
@@ -104,11 +104,11 @@ const OWN: readonly KeptData[] = [
     stays: "so that a call under way brings nothing back",
   },
   {
-    what: "A sign-in on its way, and what a browser approved, without a name",
-    keys: ["authorization-request", "approval"],
+    what: "A sign-in on its way, and what a browser granted, without a name",
+    keys: ["authorization-request", "consent"],
     until: () =>
       `${printDuration(AUTHORIZATION_REQUEST_TTL_SECONDS)}; ` +
-      printDuration(APPROVAL_TTL_SECONDS),
+      printDuration(CONSENT_TTL_SECONDS),
     stays: "because it names no one",
   },
 ];

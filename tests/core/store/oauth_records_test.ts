@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomId } from "../../../src/core/crypto/crypto.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { accessTokenStore } from "../../../src/core/store/access_tokens.ts";
-import { approvalStore } from "../../../src/core/store/approvals.ts";
+import { consentStore } from "../../../src/core/store/consents.ts";
 import { assertionStore } from "../../../src/core/store/once.ts";
 import { authorizationRequestStore } from "../../../src/core/store/authorization_requests.ts";
 import { documentStore } from "../../../src/core/store/documents.ts";
@@ -200,42 +200,42 @@ test.inMemory("use() lets one of fifty uses through", async ({ kv }) => {
   assert(await assertionStore(new Database(kv)).use(other));
 });
 
-/** Approves until no other approval comes between. */
+/** Consents until no other consent comes between. */
 async function approve(
   database: Database,
   request: ReturnType<typeof requestOf>,
 ): Promise<void> {
-  const approvals = approvalStore(database);
+  const consents = consentStore(database);
   for (;;) {
-    const write = await approvals.add("browser", request);
+    const write = await consents.add("browser", request);
     if (await database.commit(write)) return;
   }
 }
 
-test.inMemory("approvalStore keeps every scope of approvals that come at once", async ({ kv }) => {
+test.inMemory("consentStore keeps every scope of consents that come at once", async ({ kv }) => {
   const database = new Database(kv);
-  const approvals = approvalStore(database);
+  const consents = consentStore(database);
   const request = requestOf(newClient());
   const scopes = ["a", "b", "c", "d"];
   await Promise.all(
     scopes.map((scope) => approve(database, { ...request, scopes: [scope] })),
   );
-  const kept = await approvals.find("browser", request);
+  const kept = await consents.find("browser", request);
   assert.deepEqual(kept?.scopes.toSorted(), scopes);
 });
 
-test.inMemory("approvalStore remembers scopes by browser, client, redirect URI and resource", async ({ kv }) => {
+test.inMemory("consentStore remembers scopes by browser, client, redirect URI and resource", async ({ kv }) => {
   const database = new Database(kv);
-  const approvals = approvalStore(database);
+  const consents = consentStore(database);
   const request = requestOf(newClient());
   await approve(database, request);
   await approve(database, { ...request, scopes: ["mail:send"] });
-  const approval = await approvals.find("browser", request);
-  assert.deepEqual(approval?.scopes, ["mail:read", "mail:send"]);
-  assert.equal(await approvals.find("other", request), undefined);
+  const consent = await consents.find("browser", request);
+  assert.deepEqual(consent?.scopes, ["mail:read", "mail:send"]);
+  assert.equal(await consents.find("other", request), undefined);
   for (const member of ["clientId", "redirectUri", "resource"]) {
     assert.equal(
-      await approvals.find("browser", { ...request, [member]: "other" }),
+      await consents.find("browser", { ...request, [member]: "other" }),
       undefined,
     );
   }

@@ -287,7 +287,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   // Ended tokens and grants that name no one, and what is a browser's.
   const nameless = new Set([
     "access-token",
-    "approval",
+    "consent",
     "attempts",
     "authorization-request",
     "code",

@@ -14,7 +14,7 @@ import {
 } from "../../pages/provider_buttons.tsx";
 import type { PageProps } from "../../pages/layout.tsx";
 import type { ProviderHints } from "../../oauth/authorization_request.ts";
-import { APPROVAL_TTL_SECONDS } from "../../oauth/lifetimes.ts";
+import { CONSENT_TTL_SECONDS } from "../../oauth/lifetimes.ts";
 import type {
   SignInProvider,
   SignInProviders,
@@ -89,7 +89,7 @@ export function providerChoice(
 
     remember(c: Context, { id, key }: SignInProvider): void {
       if (key === undefined) return;
-      keepCookie(c, cookie, fingerprint(id), APPROVAL_TTL_SECONDS);
+      keepCookie(c, cookie, fingerprint(id), CONSENT_TTL_SECONDS);
     },
   };
 }

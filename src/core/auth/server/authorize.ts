@@ -30,7 +30,7 @@ import { resourceOf } from "../../oauth/resource.ts";
 import { parseScope, scopesWithin, unionOfScopes } from "../../oauth/scope.ts";
 import { scopesAt } from "../../oauth/connection.ts";
 import { personName } from "../../oauth/person.ts";
-import type { Approval } from "../../store/approvals.ts";
+import type { Consent } from "../../store/consents.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
 import { titleOf } from "../../../authoring/account.ts";
@@ -46,7 +46,7 @@ export function authorizeEndpoint(
   pages: SignedInPages | undefined,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, frame, inWords, providers, choice } = services;
-  const { clients, approvals, connections, requests } = services;
+  const { clients, consents, connections, requests } = services;
   const { scopes: known, lifetimes, policy, blocked } = services;
   const { clock, log } = services;
 
@@ -66,11 +66,11 @@ export function authorizeEndpoint(
   async function findApproved(
     c: Context,
     { clientId, redirectUri }: { clientId: string; redirectUri?: string },
-  ): Promise<Approval | undefined> {
+  ): Promise<Consent | undefined> {
     const browser = browserOf(c, baseUrl);
     if (browser === undefined || redirectUri === undefined) return undefined;
     const resource = resourceOf(baseUrl);
-    return await approvals.find(browser, { clientId, redirectUri, resource });
+    return await consents.find(browser, { clientId, redirectUri, resource });
   }
 
   /** Makes the URL of the error response to a request that cannot be parsed. */

@@ -1,6 +1,6 @@
 /**
  * Finds credentials in requests from a network over its rate limit: a session,
- * an approval, an authorization request, a code, a token. A valid one lets the
+ * a consent, an authorization request, a code, a token. A valid one lets the
  * request pass.
  *
  * @module
@@ -51,7 +51,7 @@ function only(
 }
 
 export function shownCredentials(
-  { baseUrl, approvals, requests, clock, ...stores }: AuthServices,
+  { baseUrl, consents, requests, clock, ...stores }: AuthServices,
   pages: () => SignedInPages | undefined,
 ): Record<"session" | "authorizing" | "returning" | "token", ListCredentials> {
   const { codes, accessTokens, refreshTokens } = stores;
@@ -76,13 +76,13 @@ export function shownCredentials(
    * Lists the browser's cookie. It is valid if the client was approved in this
    * browser before.
    */
-  const approval = (c: Context) =>
+  const consent = (c: Context) =>
     only(browserOf(c, baseUrl), async (browser) => {
       const { client_id: clientId = "", redirect_uri: redirectUri = "" } = c.req
         .query();
       const resource = resourceOf(baseUrl);
       const asked = { clientId, redirectUri, resource };
-      return await approvals.find(browser, asked) !== undefined;
+      return await consents.find(browser, asked) !== undefined;
     });
 
   async function isLive(token: string): Promise<boolean> {
@@ -107,7 +107,7 @@ export function shownCredentials(
       if (c.req.method === "POST") {
         return request(c, (await readForm(c))?.get("request"));
       }
-      return [...session(c), ...approval(c)];
+      return [...session(c), ...consent(c)];
     },
     returning: (c) => request(c, c.req.query("state")),
     async token(c) {

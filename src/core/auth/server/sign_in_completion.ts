@@ -1,6 +1,6 @@
 /**
  * Completes a sign-in after the provider's response. One commit stores the
- * grant, its code, the approval and the new state of the connection.
+ * grant, its code, the consent and the new state of the connection.
  *
  * @module
  */
@@ -51,21 +51,21 @@ interface ReturnedPerson {
  * unreachable
  */
 export function signInCompletion(services: AuthServices) {
-  const { baseUrl, approvals, connections, requests, database } = services;
+  const { baseUrl, consents, connections, requests, database } = services;
   const { scopes: known, lifetimes, endGrants, clock, log } = services;
 
   /**
-   * Makes the write that stores the approval for months. This happens only
+   * Makes the write that stores the consent for months. This happens only
    * after the sign-in: before it, anyone could have clicked the button.
    */
-  async function approvalOf(
+  async function consentWrite(
     { value: { request, consented } }: FoundRequest,
     browser: string,
   ): Promise<Write | undefined> {
     // The client is trusted, so no one was asked to approve it.
     if (!consented) return undefined;
     const approved = { ...request, scopes: consented };
-    return await approvals.add(browser, approved, request.scopes);
+    return await consents.add(browser, approved, request.scopes);
   }
 
   /**
@@ -156,15 +156,15 @@ export function signInCompletion(services: AuthServices) {
     const { clientId } = leased.value.request;
     const upstreamTokens = JSON.stringify(tokens);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const [connection, approval] = await storeSignIn(() =>
+      const [connection, consent] = await storeSignIn(() =>
         Promise.all([
           connections.read({ subject, clientId }),
-          approvalOf(leased, browser),
+          consentWrite(leased, browser),
         ])
       );
       const { grant, state } = join(person, leased, connection);
       const extraWrites: Write = (transaction) => {
-        approval?.(transaction);
+        consent?.(transaction);
         connections.join(connection, state)(transaction);
       };
       const outcome = { grant, upstreamTokens, extraWrites };

@@ -147,7 +147,7 @@ Deno.test("POST /authorize remembers no approval before the person has signed in
   const client = await Client.register(server);
   const bad = client.authorizationUrl({ response_type: "token" });
   const approvals = async () =>
-    (await Array.fromAsync(server.kv.list({ prefix: ["approval"] }))).length;
+    (await Array.fromAsync(server.kv.list({ prefix: ["consent"] }))).length;
   // It cannot reach the provider.
   const stranger = browserOf(server, { isAlone: true });
   const page = await stranger.open(client.authorizationUrl());
