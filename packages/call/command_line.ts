@@ -1,5 +1,5 @@
 /**
- * The command line: its options, and the words that explain them.
+ * The command line: its options, and the help text for them.
  *
  * @module
  */
@@ -62,11 +62,11 @@ type Values = ReturnType<
   typeof parseArgs<{ options: typeof OPTIONS }>
 >["values"];
 
-/** A command line that was understood, with its options. */
+/** A parsed command line, with its options. */
 export interface CommandLine
   extends Pick<Values, "all" | "json" | "url" | "out" | "token" | "scope"> {
   verb: "call" | "list" | "prompt" | "task" | "logout" | "help";
-  /** The name of a tool or a prompt, the URI of a resource, a task's ID. */
+  /** The name of a tool or a prompt, the URI of a resource, or a task's ID. */
   target: string;
   /** The other words: `key=value`, JSON, or `-`. */
   words: string[];
@@ -79,7 +79,6 @@ export interface CommandLine
 
 const REVISIONS: readonly Revision[] = ["2025-11-25", "2026-07-28"];
 
-/** Parses a command line. @throws {Failure} */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals: words } = parseOptions(args, OPTIONS);
   const verb = verbOf(values);
@@ -167,7 +166,7 @@ export function serverAddress(
   return { url: parseUrl("HOST and PORT", url), token };
 }
 
-/** Parses the address of a server. Adds `/mcp` if the address has no path. */
+/** Parses the address of a server. Adds `/mcp` if it has no path. */
 function parseUrl(name: string, text: string): string {
   let url: URL;
   try {

@@ -35,7 +35,6 @@ export class Failure extends Error {
   }
 }
 
-/** The failure of a command line that is wrong. */
 export class UsageFailure extends Failure {}
 
 /** Makes the failure for a command line that is wrong. */
@@ -44,8 +43,8 @@ export function usageFailure(message: string): UsageFailure {
 }
 
 /**
- * If the given URL does not answer as MCP, adds its `/mcp` URL to the error,
- * because people give a server's BASE_URL.
+ * Adds the `/mcp` URL to the error if a URL is not an MCP endpoint, because
+ * people give a server's BASE_URL.
  */
 export function withAddress(error: unknown, url: string): unknown {
   const { status, message } = error as { status?: number; message?: string };
@@ -59,7 +58,7 @@ export function withAddress(error: unknown, url: string): unknown {
 }
 
 /**
- * Counts the characters to change, add or leave out to turn one word into the
+ * Counts the characters to change, add or remove to turn one word into the
  * other.
  */
 function distance(one: string, other: string): number {
@@ -102,9 +101,7 @@ export function nearest(name: string, names: readonly string[]): string[] {
     .map(({ it }) => it);
 }
 
-/**
- * Makes the failure for an unknown word, with the known words that are like it.
- */
+/** Makes the failure for an unknown word, with similar known words. */
 export function notUnderstood(
   word: string,
   known: readonly string[] = [],

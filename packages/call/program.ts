@@ -1,5 +1,5 @@
 /**
- * A program of the command line: its options, its complaints, its exit code.
+ * A command-line program: its options, its error messages, its exit code.
  *
  * @module
  */
@@ -13,7 +13,11 @@ import {
 } from "./failure.ts";
 import { print } from "./standard_output.ts";
 
-/** Splits a command line into its options and the other words. @throws {Failure} */
+/**
+ * Splits a command line into its options and the other words.
+ *
+ * @throws {Failure}
+ */
 export function parseOptions<O extends NonNullable<ParseArgsConfig["options"]>>(
   args: readonly string[],
   options: O,

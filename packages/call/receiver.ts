@@ -1,6 +1,6 @@
 /**
- * The listener on this machine to which the browser is redirected after a
- * sign-in, and the function that opens the browser.
+ * The loopback listener to which the browser is redirected after a sign-in, and
+ * the function that opens the browser.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const PAGE = {
 /** The time within which a person signs in. */
 const PERSON_MILLISECONDS = 5 * 60_000;
 
-/** The time for which a close waits for open requests. */
+/** The time for which closing waits for open requests. */
 const CLOSE_MILLISECONDS = 1000;
 
 /** A listener for the redirect that ends a sign-in. */
@@ -33,7 +33,7 @@ export class Receiver implements AsyncDisposable {
     this.redirectUri = `http://127.0.0.1:${this.#server.addr.port}/callback`;
   }
 
-  /** Waits for the redirect with this `state`, and turns others away. */
+  /** Waits for the redirect with this `state`; refuses others. */
   async response(
     state: string,
     signal?: AbortSignal,
@@ -87,10 +87,7 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
   linux: ["xdg-open"],
 };
 
-/**
- * Opens an address in the person's browser. Returns false if there is no
- * browser.
- */
+/** Opens an address in the person's browser. Returns false if there is none. */
 export function openBrowser(
   url: string,
   env: (name: string) => string | undefined,

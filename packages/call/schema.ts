@@ -1,5 +1,5 @@
 /**
- * Schemas as servers send them: the values that they allow, also in words.
+ * The values that the schemas of tools allow, also in words.
  *
  * @module
  */
@@ -36,7 +36,6 @@ export function propertiesOf(schema: Json): Record<string, Json> {
   return properties as Record<string, Json>;
 }
 
-/** Lists the names of the properties that an object must have. */
 export function requiredOf(schema: Json): string[] {
   const { required } = resolve(schema, schema);
   return Array.isArray(required) ? required.map(String) : [];
@@ -50,7 +49,7 @@ export function isOpen(schema: Json): boolean {
 }
 
 /**
- * Follows references within a document. A reference in a circle gives an empty
+ * Follows references within a document. A circular reference gives an empty
  * schema.
  */
 function resolve(schema: Json, root: Json): Json {
@@ -75,8 +74,8 @@ interface Choice {
 }
 
 /**
- * Lists the values of a schema that allows only certain ones; otherwise
- * undefined.
+ * Lists the values of a schema that allows only certain ones. Undefined for
+ * others.
  */
 export function choicesOf(schema: Json): Choice[] | undefined {
   if (Array.isArray(schema.enum)) {
@@ -90,7 +89,7 @@ export function choicesOf(schema: Json): Choice[] | undefined {
 }
 
 /**
- * Lists the schemas of which a value has to fit one. Schemas that accept any
+ * Lists the schemas of which a value has to match one. Schemas that accept any
  * string come last.
  */
 export function alternativesOf(schema: Json, root: Json): Json[] {

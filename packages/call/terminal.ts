@@ -11,7 +11,7 @@ import { unwritten } from "./standard_output.ts";
 
 /**
  * Makes the control characters of a text visible, so that it cannot control a
- * terminal; line ends and tabs stay.
+ * terminal. Line ends and tabs are kept.
  */
 export function harmless(text: string): string {
   return text.replaceAll("\r\n", "\n").split(/([\n\t\u200c\u200d])/)
@@ -29,7 +29,7 @@ export class Terminal {
   readonly hasPerson = this.isSeen && Deno.stdin.isTerminal();
   readonly #encoder = new TextEncoder();
   #lines?: AsyncGenerator<string, void>;
-  /** The read of a line that is under way. It may outlast the question. */
+  /** The line that is being read. The read may outlast the question. */
   #line?: Promise<IteratorResult<string, void>>;
   #hasProgress = false;
 
@@ -44,14 +44,13 @@ export class Terminal {
     }
   }
 
-  /** Writes a line to standard error. */
   readonly report = (text: string): void => {
     this.clear();
     writeBeside(this.#encoder.encode(`${harmless(text)}\n`));
   };
 
   /**
-   * Shows progress: one line that is overwritten on a terminal, elsewhere a
+   * Shows progress: on a terminal, one line that is overwritten; elsewhere, a
    * line each.
    */
   progress(text: string): void {
@@ -61,14 +60,13 @@ export class Terminal {
     this.#hasProgress = true;
   }
 
-  /** Removes the line of progress. */
   clear(): void {
     if (!this.#hasProgress) return;
     writeBeside(this.#encoder.encode("\r\x1b[K"));
     this.#hasProgress = false;
   }
 
-  /** Asks for a line; undefined when there are no more lines. */
+  /** Asks for a line. Undefined if there are no more lines. */
   readonly ask = async (
     question: string,
     signal: AbortSignal,
@@ -100,7 +98,6 @@ export class Terminal {
   }
 }
 
-/** Returns the width of the terminal; 80 if it is unknown. */
 function columnsOf(): number {
   try {
     return Deno.consoleSize().columns || 80;
@@ -109,7 +106,7 @@ function columnsOf(): number {
   }
 }
 
-/** Writes to stderr. If no one reads stderr any more, the command goes on. */
+/** Writes to standard error. Errors are ignored if no one reads it. */
 function writeBeside(bytes: Uint8Array): void {
   try {
     write(Deno.stderr, bytes);

@@ -26,7 +26,6 @@ import { connectionsPart } from "./connections_part.ts";
 import { dataPart, ownDataEndpoints } from "./own_data.ts";
 import { personalTokenEndpoint, tokensPart } from "./personal_tokens.ts";
 
-/** Makes the account page with the additions of other features. */
 export function accountPage(
   additions: readonly AccountPageAddition[],
 ): MakeSignedInPages {

@@ -20,7 +20,6 @@ import {
 } from "../../core/pages/provider_buttons.tsx";
 import { COPY_SCRIPT, TICK_SCRIPT } from "../../core/pages/scripts.ts";
 
-/** A navigation entry of the account page. */
 export interface PartLink {
   /** The part's name in the URL; empty for the first part. */
   name: string;
@@ -29,26 +28,22 @@ export interface PartLink {
 }
 
 export interface AccountProps extends PageProps {
-  /** The heading of the part. */
   title: string;
-  /** The name of the shown part. */
+  /** The name of the part that is shown. */
   part: string;
   /** The parts that the person may see. */
   parts: readonly PartLink[];
-  /** The signed-in person's name at the provider. */
+  /** The person's name at the provider. */
   person: string;
   providerName: string;
-  /** The CSRF token of all forms of the page. */
   csrf: string;
   /** The change that the person just made. */
   notice?: Notice;
-  /** The part's own scripts. */
   scripts?: readonly string[];
-  /** The contents of the part. */
   children?: Child;
 }
 
-/** The account page with one part. Send it with `forms: "self"`. */
+/** The account page with one part. Respond with `forms: "self"`. */
 export function AccountPage(props: AccountProps) {
   const { base = "", title, parts, part, person, providerName } = props;
   return (
@@ -113,7 +108,6 @@ function PartList(
   );
 }
 
-/** The texts of a sign-in page. */
 export interface SignInWords extends Pick<FormPage, "back"> {
   title: string;
   heading?: string;
@@ -123,7 +117,7 @@ export interface SignInWords extends Pick<FormPage, "back"> {
   notice?: string;
 }
 
-/** A sign-in page. Send it with `forms: "any"`. */
+/** A sign-in page. Respond with `forms: "any"`. */
 export function SignInPage(
   { lead, notice, back, options, ...page }: PageProps & SignInWords & {
     options: readonly ProviderOption[];

@@ -99,7 +99,6 @@ export interface AccountPageVisit extends SignedIn {
   providerKey?: string;
   /** The provider's name on pages. */
   providerName: string;
-  /** The query parameters of the part's URL. */
   query: Readonly<Record<string, string>>;
   /** The base URL, CSRF token and return path for the part's forms. */
   form: Required<FormPage>;
@@ -111,9 +110,8 @@ export interface AccountPagePart extends PartLink {
   title: string;
   /** The query parameters that the part's return paths keep. */
   query?: readonly string[];
-  /** True if a form of the part may lead to the provider. */
+  /** True if a form of the part may redirect to the provider. */
   leadsAway?: true;
-  /** The part's own script. */
   script?: string;
   /** Reads the part's data and renders it. */
   show(visit: AccountPageVisit): Promise<Child>;
@@ -122,9 +120,7 @@ export interface AccountPagePart extends PartLink {
 /** The server's parts that the account page uses. */
 export type AccountPageServices = AuthServices & {
   accountSessions: AccountSessionStore;
-  /** Finds the signed-in person. */
   signedIn: SignedInPeople;
-  /** The additions of other features. */
   additions: readonly AccountPageAddition[];
 };
 
@@ -135,7 +131,7 @@ export interface CallFilter {
   /** Part of a client's name. */
   client?: string;
   outcome?: Outcome;
-  /** The ID of a receipt: the list of approvals has only older ones. */
+  /** The ID of a receipt; only older ones are listed. */
   before?: string;
 }
 
@@ -149,7 +145,6 @@ export interface AccountPageAddition {
     services: FormServices,
     rated: MiddlewareHandler,
   ): void;
-  /** Lists the open questions and approvals of a person. */
   waiting?(
     session: AccountPageVisit["session"],
     services: AccountPageServices,
@@ -190,7 +185,6 @@ export interface AccountPageAddition {
   kept?: readonly KeptData[];
 }
 
-/** The services of endpoints that redirect to a return path. */
 export type FormServices = AccountPageServices & { returnPaths: ReturnPaths };
 
 /** Redirects to a form's return path, with a notice of the change. */

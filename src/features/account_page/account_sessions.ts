@@ -29,7 +29,6 @@ import { OwnerList } from "../../core/kv/owner_list.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
 import { seal, unseal } from "../../core/crypto/seal.ts";
 
-/** The seconds for which a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 
 interface SignedInPerson extends KnownPerson {
@@ -46,7 +45,7 @@ const keyOf = (id: string) => deriveKey(id, "made token");
 
 export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
-/** Opens the store of account sessions, whose ids are cookie values. */
+/** Opens the store of account sessions, whose IDs are cookie values. */
 export function accountSessionStore(database: Database) {
   const isBlocked = knownBlocks(database);
   const lists = new OwnerList<AccountSession>(
@@ -59,9 +58,10 @@ export function accountSessionStore(database: Database) {
     name: "accountSessions",
 
     /**
-     * Stores a new session and returns its id: 43 characters, unguessable.
+     * Stores a new session and returns its ID: 43 characters, unguessable.
      *
-     * @throws {import("../../core/errors.ts").OAuthError} if the person is blocked
+     * @throws {import("../../core/errors.ts").OAuthError} if the person is
+     * blocked
      */
     async save(session: SignedInPerson): Promise<string> {
       const id = randomId();
@@ -78,7 +78,7 @@ export function accountSessionStore(database: Database) {
       return id;
     },
 
-    /** Finds a session; undefined if its person is blocked. */
+    /** Finds a session. Undefined if its person is blocked. */
     async find(id: string): Promise<AccountSession | undefined> {
       const [{ value: session }, head] = await database.getMany<
         [AccountSession, BlockHead]
@@ -89,8 +89,8 @@ export function accountSessionStore(database: Database) {
     },
 
     /**
-     * Makes a check for a commit, which fails if the session has ended;
-     * undefined if it has ended already.
+     * Makes a write whose commit fails if the session has ended. Undefined if
+     * it has already ended.
      */
     async stays(id: string): Promise<Write | undefined> {
       const found = await database.find(accountSessionKey(id));
@@ -98,8 +98,8 @@ export function accountSessionStore(database: Database) {
     },
 
     /**
-     * Stores a new personal access token for five minutes, so that it can be
-     * shown.
+     * Makes the write that stores a new personal access token for five minutes,
+     * so that it can be shown.
      */
     async keepMade(id: string, grantId: string, token: string): Promise<Write> {
       // The token is encrypted with the session's cookie.
@@ -109,7 +109,7 @@ export function accountSessionStore(database: Database) {
         transaction.create(madeTokenKey(id, grantId), { sealed, expiresAt });
     },
 
-    /** Finds a stored token; undefined after five minutes. */
+    /** Finds a new token. Undefined after five minutes. */
     async findMade(id: string, grantId: string): Promise<string | undefined> {
       const found = await database.find<{ sealed: string }>(
         madeTokenKey(id, grantId),
@@ -136,7 +136,6 @@ export function accountSessionStore(database: Database) {
   };
 }
 
-/** Returns the account sessions of a server. */
 export const accountSessionsOf = ofServer(({ database }) =>
   accountSessionStore(database)
 );

@@ -45,7 +45,6 @@ import {
   upstreamSecrets,
 } from "../../core/auth/grants/provider_choice.ts";
 
-/** The prefix of the `state` that is sent to the provider. */
 const STATE_PREFIX = "account.";
 
 /** `state` with the encrypted return path after it. */
@@ -92,7 +91,7 @@ export function accountSignIn(services: FormServices) {
     }
   }
 
-  /** Makes the key that encrypts the return path, for this browser only. */
+  /** Makes the key that encrypts the return path for this browser. */
   const returnPathKey = (handle: string, browser: string) =>
     deriveKey(`${browser} ${handle}`, "account place");
 
@@ -136,7 +135,6 @@ export function accountSignIn(services: FormServices) {
   }
 
   return {
-    /** Answers `POST /account/sign-in`. */
     async start(c: Context): Promise<Response> {
       // A form of another site is sent without the cookies, and would replace
       // them.
@@ -172,15 +170,15 @@ export function accountSignIn(services: FormServices) {
       c.req.query("state")?.startsWith(STATE_PREFIX) === true,
 
     /**
-     * Lists the `state` of a provider's response, which alone shows that the
-     * response is valid.
+     * Lists the `state` of a provider's response, which alone proves that the
+     * response is genuine.
      */
     shown: (c: Context): PresentedCredential[] => {
       const [, value = ""] = STATE.exec(c.req.query("state") ?? "") ?? [];
       return [{ value, isValid: async () => await find(c) !== undefined }];
     },
 
-    /** Answers `GET /oauth/provider-callback` if `isReturning` is true. */
+    /** Handles `GET /oauth/provider-callback` if `isReturning` is true. */
     async finish(c: Context): Promise<Response> {
       const { code, error, iss: issuer } = c.req.query();
       const found = await find(c);

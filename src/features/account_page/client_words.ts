@@ -1,13 +1,7 @@
-/**
- * The client of a grant, as pages show it.
- *
- * @module
- */
 import type { AccountPageServices } from "./account_pages.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
 import type { ClientInWords } from "../../core/pages/names.tsx";
 
-/** Describes the client of a grant for its person. */
 export function clientInWords(
   { clientId, clientName }: Pick<Grant, "clientId" | "clientName">,
   { configured }: AccountPageServices,

@@ -23,7 +23,7 @@ import { clientNameOf } from "./client_words.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { type FormServices, redirectBack } from "./account_pages.ts";
 
-/** Grants after a change; undefined for each that has ended. */
+/** The changed grants; undefined for each that has ended. */
 type Changes = (Grant | undefined)[];
 
 export function connectionChanges(services: FormServices) {
@@ -41,7 +41,7 @@ export function connectionChanges(services: FormServices) {
     return await connections.signInsOf(grant.value);
   }
 
-  /** Revokes the unticked scopes of a form in all grants of a connection. */
+  /** Removes the unticked scopes of a form from all grants of a connection. */
   async function narrowAll(of: Grant, form: Parameters): Promise<Changes> {
     const signIns = (await connections.signInsOf(of)).map(({ value }) => value);
     const revoked = signIns.flatMap((grant) => {
@@ -182,7 +182,6 @@ export function connectionChanges(services: FormServices) {
       token: resumeGrant,
     }),
 
-    /** Keeps only the ticked scopes. */
     narrow: changing("narrowed", { connection: narrowAll, token: narrow }),
 
     /** Ends the grants that the form names, or everything of a subject. */
@@ -201,7 +200,6 @@ function namesOf(grants: readonly Grant[]): string[] {
   return [...new Set(grants.map(clientNameOf))];
 }
 
-/** Reduces a grant to the ticked scopes. */
 function narrow(grant: Grant, form: Parameters): Grant {
   return narrowGrant(
     grant,

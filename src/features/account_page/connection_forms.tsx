@@ -21,7 +21,9 @@ import type { ScopeInWords } from "../../core/pages/scopes.ts";
 export function AskedOnce(
   { label, of, children }: {
     label: string;
-    /** The object's name, for screen readers that read the button alone. */
+    /**
+     * The object of the action, for screen readers that read the button alone.
+     */
     of: string;
     children: Child;
   },
@@ -46,9 +48,7 @@ export function EndForm(
     & FormPage
     & {
       label: string;
-      /** The name of what is ended. */
       of: string;
-      /** The explanation of what is ended. */
       children: Child;
     }
     & (
@@ -72,7 +72,6 @@ export function EndForm(
   );
 }
 
-/** The row of a connection or access token, with its forms. */
 export function ConnectionRow(
   {
     name,
@@ -89,7 +88,7 @@ export function ConnectionRow(
     & {
       /** The name, for screen readers that read a button without its row. */
       name: string;
-      /** The name, as the row shows it. */
+      /** The name in the row. */
       title: Child;
       /**
        * The grants that the End button ends; the first identifies the
@@ -107,7 +106,7 @@ export function ConnectionRow(
       /** The explanation of what the End button ends. */
       ends: Child;
       /**
-       * The URL of the client's latest calls; undefined if no calls are stored.
+       * The URL of the client's latest calls. Undefined if no calls are stored.
        */
       callsHref?: string;
       children: Child;

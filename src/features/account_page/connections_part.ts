@@ -1,6 +1,6 @@
 /**
- * `GET /account`: the clients that a person connected, and how parts of the
- * account page describe grants.
+ * `GET /account`: the clients that a person connected, and descriptions of
+ * grants for other parts of the account page.
  *
  * @module
  */
@@ -71,7 +71,6 @@ export function connectionsPart(
   };
 }
 
-/** Groups grants by their connection, newest first. */
 function byClient(grants: readonly Grant[]): Grant[][] {
   const groups = Map.groupBy(
     grants,
@@ -80,7 +79,7 @@ function byClient(grants: readonly Grant[]): Grant[][] {
   return [...groups.values()];
 }
 
-/** The maximum number of grants on one page; most people have a few. */
+/** The maximum number of grants on one page. */
 const MAX_CONNECTIONS = 500;
 
 /**
@@ -100,11 +99,10 @@ export async function ownGrants(
 }
 
 /**
- * Makes the counter of the MCP sessions of grants. Most grants of a person have
- * the same `binding` (issuer, resource and subject), whose sessions are read
- * once.
+ * Makes the function that counts the MCP sessions of grants. Grants with the
+ * same `binding` (issuer, resource and subject) are counted from one read.
  *
- * @param most the maximum number of sessions that are counted for a binding
+ * @param most the maximum number of sessions that are read for a binding
  */
 export function sessionCounts(
   { sessions }: AccountPageServices,
@@ -146,7 +144,6 @@ export function toolsOf(
   return toolsWithin(effective.flatMap(({ scopes }) => scopes));
 }
 
-/** Describes a connection for its person. */
 export function connectionInWords(
   grant: Grant,
   { inWords }: AccountPageServices,
@@ -161,7 +158,7 @@ export function connectionInWords(
 }
 
 /**
- * Makes the URL of a person's calls through a client; undefined if no calls are
+ * Makes the URL of a person's calls through a client. Undefined if no calls are
  * stored.
  */
 export function callsHref(

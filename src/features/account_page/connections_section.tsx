@@ -39,20 +39,17 @@ interface ConnectedClient extends ClientInWords {
   signIns: readonly GrantInWords[];
   /** The tools that the client may call as the person. */
   tools?: readonly ToolInWords[];
-  /** The URL of the client's latest calls; undefined if no calls are stored. */
+  /** The URL of the client's latest calls. Undefined if no calls are stored. */
   callsHref?: string;
 }
 
 export interface ConnectionsProps extends FormPage {
   providerName: string;
   clients: readonly ConnectedClient[];
-  /** The lifetimes of a connection. */
   lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
-  /** The section of open questions. */
   waiting?: Child;
-  /** The sections of other features. */
   sections?: Child;
-  /** The number of grants that were read; undefined if all were read. */
+  /** The number of grants that were read. Undefined if these are all. */
   most?: number;
   now: number;
 }
@@ -98,7 +95,7 @@ export function ConnectionsSection(
   );
 }
 
-/** Says that a list is incomplete. */
+/** A note that a list is incomplete. */
 export function CutNote({ most }: { most?: number }) {
   if (most === undefined) return null;
   return (
@@ -172,7 +169,7 @@ export function PausedBadge() {
   return <span class="badge held">Paused</span>;
 }
 
-/** Says since when a connection is paused. */
+/** A note on since when a connection is paused. */
 export function PausedNote({ at, now }: { at?: number; now: number }) {
   if (at === undefined) return null;
   return (

@@ -18,8 +18,7 @@ interface DataProps extends FormPage {
   /** True if the person signed in recently enough to erase. */
   mayErase: boolean;
   /**
-   * The kinds of data: name, time stored, and the reason if an erasure leaves
-   * it.
+   * The kinds of data: name, time stored, and the reason if it is not erased.
    */
   kept: readonly (readonly [what: string, until: string, stays?: string])[];
   /** The services at which keys and tokens remain valid after an erasure. */
@@ -48,7 +47,6 @@ export function FreshSignIn(
   );
 }
 
-/** A person's data, with the forms to download and erase it. */
 export function DataSection(
   { providerKey, providerName, mayErase, kept, unrevoked = [], ...form }:
     DataProps,

@@ -6,9 +6,7 @@
 import type { Feature } from "../../core/server/feature.ts";
 import type { AccountPageAddition } from "./account_pages.ts";
 
-/** A feature that adds to the account page. */
 export interface OnAccountPage extends Feature {
-  /** Loads the feature's addition. */
   accountPage(): Promise<{ default: AccountPageAddition }>;
 }
 

@@ -18,7 +18,6 @@ import { printDuration } from "../../core/pages/times.tsx";
 import type { Config } from "../../core/settings/config.ts";
 import { SESSION_SECONDS } from "../../core/store/sessions.ts";
 
-/** The settings that the table depends on. */
 export interface KeptUnder extends Pick<Config, "features"> {
   lifetimes: Lifetimes;
   /** The days for which calls are stored; 0 stores none. */
@@ -31,13 +30,13 @@ export interface KeptData {
   what: string;
   /** The first parts of its database keys. */
   keys: readonly string[];
-  /** Describes how long the data is stored; undefined if it is not. */
+  /** Describes how long the data is stored. Undefined if it is not. */
   until(settings: KeptUnder): string | undefined;
   /**
-   * The data's member in the download; undefined if it is secret or derived.
+   * The data's member in the download. Undefined if it is secret or derived.
    */
   member?: string;
-  /** The reason why an erasure leaves this data; undefined if it is deleted. */
+  /** The reason why an erasure leaves this data. Undefined if it is deleted. */
   stays?: string;
 }
 

@@ -1,4 +1,3 @@
-/** @jsxImportSource @hono/hono/jsx */
 /**
  * The notice that names a change that the person just made.
  *
@@ -10,7 +9,7 @@ import { ClientName, displayName } from "../../core/pages/names.tsx";
 /** A change of connections, tokens or tasks. */
 type Change = keyof typeof CHANGES;
 
-/** Each change in a word, with its consequence. */
+/** The words for each change, with its consequence. */
 const CHANGES = {
   paused: ["Paused", "It is refused until you resume it."],
   resumed: ["Resumed", "It can go on as before."],

@@ -1,6 +1,6 @@
 /**
- * Passes a notice to the next account page, encrypted for the session in the
- * URL, so that a stranger's link cannot put text on the page.
+ * Passes a notice to the next account page in the URL, encrypted for the
+ * session, so that nobody else's link can put text on the page.
  *
  * @module
  */
@@ -14,7 +14,6 @@ const MAX_NAMES = 5;
 const noticesOf = (sessionId: string) =>
   sessionSeals<Notice>(sessionId, "account notice");
 
-/** Encrypts a notice into a query parameter. */
 export async function printNotice(
   sessionId: string,
   { names, ...notice }: Notice,
@@ -26,7 +25,7 @@ export async function printNotice(
   return { notice: sealed };
 }
 
-/** Reads the notice in a URL's query; undefined without a valid one. */
+/** Reads the notice in a URL's query. Undefined without a valid one. */
 export async function readNotice(
   sessionId: string,
   { notice }: Readonly<Record<string, string>>,

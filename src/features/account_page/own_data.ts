@@ -54,7 +54,6 @@ export function ownDataEndpoints(
   const downloads = new Buckets(DOWNLOADS);
 
   return {
-    /** Streams all data stored about the person. */
     async download(c: Context): Promise<Response> {
       const { session: { subject } } = await signedIn.findForm(c);
       refuseIfLimited(downloads.take(fingerprint(subject)));

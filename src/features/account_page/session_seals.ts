@@ -7,7 +7,10 @@
 import { seal, unseal } from "../../core/crypto/seal.ts";
 import { deriveKey } from "../../core/oauth/data_key.ts";
 
-/** Makes the functions that seal and open a session's values of one purpose. */
+/**
+ * Makes the functions that encrypt and decrypt a session's values of one
+ * purpose.
+ */
 export function sessionSeals<T extends object>(
   sessionId: string,
   purpose: string,
@@ -18,9 +21,7 @@ export function sessionSeals<T extends object>(
     seal: (value: T): Promise<string> =>
       seal(key, JSON.stringify(value), context),
 
-    /**
-     * Opens a sealed value; undefined if it is invalid or another session's.
-     */
+    /** Decrypts a value. Undefined if it is invalid or another session's. */
     open: (sealed = ""): Promise<T | undefined> =>
       unseal(key, sealed, context).then(JSON.parse, () => undefined),
   };

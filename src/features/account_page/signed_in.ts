@@ -56,7 +56,7 @@ export function signedInPeople(
   /**
    * Finds the sender of a form by cookie and CSRF token.
    *
-   * @param maxBytes the maximum size of a form with long texts
+   * @param maxBytes the maximum size of the form
    * @throws {HttpError} 403
    */
   async function findForm(
@@ -82,7 +82,7 @@ export function signedInPeople(
 
   /**
    * Checks that a person may use this server's tools. Others can still see and
-   * end their own data on the account page.
+   * delete their own data on the account page.
    *
    * @throws {HttpError} 403
    */
@@ -92,11 +92,11 @@ export function signedInPeople(
   }
 
   /**
-   * Makes a check for a commit. The commit fails if the session has ended or an
-   * operator has blocked the person.
+   * Makes a commit fail if the session has ended or an operator has blocked the
+   * person.
    *
    * @throws {HttpError} 403 if the person may not use this server, or the
-   * session has ended already
+   * session has already ended
    */
   async function staysAllowed(person: SignedIn): Promise<Write> {
     checkAllowed(person);
@@ -110,10 +110,9 @@ export function signedInPeople(
 }
 
 /**
- * Checks that a provider has just authenticated the person again. Someone could
- * remove our `max_age` or `prompt` from the request, which passes through the
- * browser. So an OpenID provider must send `auth_time`, which shows that it got
- * the request.
+ * Checks that a provider has just authenticated the person again. Someone at
+ * the browser could remove our `max_age` or `prompt` from the request. So an
+ * OpenID provider must send `auth_time`, which proves that the request arrived.
  *
  * @throws {HttpError} 403
  */
@@ -161,7 +160,7 @@ export function checkFresh(
   });
 }
 
-/** Makes the refusal of a form whose sender is not signed in. */
+/** Makes the error for a form whose sender is not signed in. */
 export function signedOut(): HttpError {
   return new HttpError(
     403,

@@ -27,14 +27,12 @@ import { dayOf, PastTime, printDuration } from "../../core/pages/times.tsx";
 import { MayUse, ScopeFields } from "../../core/pages/scope_boxes.tsx";
 import type { ScopeInWords } from "../../core/pages/scopes.ts";
 
-/** An access token, as the account page shows it. */
 interface TokenInWords
   extends
     Omit<GrantInWords, "kind" | "sessions">,
     Pick<Grant, "clientName" | "endsAt" | "mayUseAccounts"> {
-  /** The tools that the token may call as the person. */
   tools?: readonly ToolInWords[];
-  /** The URL of the token's latest calls; undefined if no calls are stored. */
+  /** The URL of the token's latest calls. Undefined if no calls are stored. */
   callsHref?: string;
 }
 
@@ -54,9 +52,9 @@ interface TokenProps extends FormPage {
   hasAccounts?: boolean;
   /** The allowed lifetimes of a new token, in days. */
   days: readonly number[];
-  /** The new token; `token` is its text, as long as it can be shown. */
+  /** The new token; `token` is its text, while it can be shown. */
   made?: { name: string; token?: string };
-  /** The number of grants that were read; undefined if all were read. */
+  /** The number of grants that were read. Undefined if these are all. */
   most?: number;
   now: number;
 }

@@ -20,11 +20,11 @@ import { PastTime } from "../../core/pages/times.tsx";
 export interface OpenQuestion extends Partial<ToolInWords> {
   /** The path of the page that answers the question. */
   path: string;
-  /** The asking client; absent if its connection has ended. */
+  /** The asking client. Absent if its connection has ended. */
   client?: ClientInWords;
   /** The name of the person whose call it is, if that is someone else. */
   person?: string;
-  /** The question's text by the tool's author. */
+  /** The author's text of the question. */
   message: string;
   createdAt: number;
   /** The time at which the question expires, if that is soon. */
@@ -39,7 +39,7 @@ const MAX_LISTED_CHARACTERS = 200;
 /** The maximum number of listed questions. */
 export const MAX_WAITS = 200;
 
-/** A person's open questions; renders nothing if there are none. */
+/** A person's open questions, if there are any. */
 export function WaitingSection(
   { base = "", waits, now }: Pick<PageProps, "base"> & {
     /** The open questions: those that expire first, then the newest. */

@@ -21,7 +21,7 @@ import {
 
 const MAX_AGE_SECONDS = 3600;
 
-/** Makes the routes that are below the server's own path. */
+/** Makes the routes below the server's own path. */
 export function discoveryRoutes(
   { config, about, baseUrl, catalogue }: PublicSite,
 ): Hono {
@@ -78,7 +78,6 @@ function send(body: string, type: string): (c: Context) => Response {
   };
 }
 
-/** Makes the document at `/llms.txt`, in Markdown. */
 function llmsText(
   { card, about, baseUrl, tools, hasCard }: {
     card: ServerCard;

@@ -1,10 +1,11 @@
 /**
  * The server card, which directories read without connecting, and the AI
- * catalogue of a host, which lists the cards of its servers.
+ * catalogue of a host, which lists the cards of its servers. Both are off with
+ * `SERVER_CARD=false`.
  *
- * @see SEP-2127; `SERVER_CARD=false` takes both away
- * @see Agent-Card/ai-catalog, version 1.0
  * @module
+ * @see SEP-2127
+ * @see Agent-Card/ai-catalog, version 1.0
  */
 import type { Icon, Implementation } from "@modelcontextprotocol/server";
 import type { OperatorInfo } from "../../authoring/about.ts";
@@ -78,7 +79,6 @@ function truncate(text: string): string {
 
 export const CATALOG_TYPE = "application/ai-catalog+json";
 
-/** Makes the document at `/.well-known/ai-catalog.json`. */
 export function aiCatalog(
   { card, baseUrl, operator }: {
     card: ServerCard;

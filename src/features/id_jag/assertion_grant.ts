@@ -71,7 +71,6 @@ export function assertionGrant(services: AuthServices) {
   return async function redeem(
     parameters: Parameters,
     client: Client,
-    /** True if the client has authenticated. */
     isProven: boolean,
   ): Promise<{ tokens: IssuedTokens; grant: Grant }> {
     const assertion = parameters.require("assertion");

@@ -40,7 +40,7 @@ export type VerifyAssertion = (
   assertion: string,
 ) => Promise<{ by: TrustedIssuer; claims: JWTPayload; identity: Identity }>;
 
-/** Makes the verifier for the trusted issuers. Nothing is fetched yet. */
+/** Makes the verifier for the trusted issuers, without a request. */
 export function assertionVerifier(
   trusted: readonly TrustedIssuer[],
   { memberships, clock }: {
@@ -110,7 +110,7 @@ export function assertionVerifier(
 }
 
 /**
- * Makes the reader of JWK sets. The last one stays, because jose caches its
+ * Makes the reader of JWK sets. It reuses the last one, in which jose caches
  * keys.
  */
 function keySets(

@@ -21,7 +21,7 @@ export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
 /** The checked claims of an assertion. */
 interface IdentityAssertion {
-  /** The scopes that the client may have; undefined for no limit. */
+  /** The scopes that the client may have; all if absent. */
   scopes?: string[];
   /** The assertion's ID, which is accepted only once. */
   jti: string;

@@ -7,7 +7,7 @@
 import type { AuthConfig } from "../../core/settings/auth.ts";
 import { isLoopback } from "../../core/net/url.ts";
 
-/** The way in which clients are let in, as far as the instructions differ. */
+/** The authentication that clients need, as far as the instructions differ. */
 export type Access =
   | { kind: "open" }
   /** The client opens a browser; nothing is pasted. */
@@ -15,7 +15,6 @@ export type Access =
   /** The client sends a credential that the operator hands out. */
   | { kind: "credential"; header: string; example: string };
 
-/** Finds from the authentication settings how clients are let in. */
 export function accessOf(auth: AuthConfig): Access {
   const { oauth, jwt, bearer, apiKey } = auth;
   if (oauth) return { kind: "sign-in" };
@@ -31,7 +30,6 @@ export function accessOf(auth: AuthConfig): Access {
     : { kind: "open" };
 }
 
-/** One client and what to do in it. */
 export interface ClientGuide {
   client: string;
   /**
@@ -43,7 +41,6 @@ export interface ClientGuide {
   line?: string;
   /** A link that installs the server, if the client has one. */
   install?: { label: string; href: string };
-  /** Further notes. */
   notes?: readonly string[];
 }
 
@@ -186,7 +183,7 @@ function codexGuide(name: string, url: string, access: Access): ClientGuide {
 }
 
 /**
- * Returns the reason why a cloud client cannot connect; undefined if it can.
+ * Returns the reason why a cloud client cannot connect. Undefined if it can.
  */
 function obstacleToCloud(
   baseUrl: string,

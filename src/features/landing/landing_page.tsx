@@ -180,7 +180,7 @@ function Guide({ client, how, line, install, notes = [] }: ClientGuide) {
   );
 }
 
-/** Makes the answer for a browser at `/` and `/mcp`. */
+/** Makes the response for a browser at `/` and `/mcp`. */
 export function homePage(
   { config, about, baseUrl, catalogue }: PublicSite,
 ): HomePage {

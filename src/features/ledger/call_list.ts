@@ -53,7 +53,7 @@ export function addCall(
  * Lists the calls to store, newest first: the latest ones, and the latest
  * failures among the others.
  *
- * @param oldest drops calls that began before this, in epoch seconds
+ * @param oldest the epoch second before which calls are dropped
  */
 export function listCalls(
   calls: readonly LedgerEntry[],

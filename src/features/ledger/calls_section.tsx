@@ -34,12 +34,11 @@ interface CallsProps extends Pick<FormPage, "base"> {
   isForOperators?: boolean;
   /** True if there are more people than were read. */
   hasMore?: boolean;
-  /** Further sections about other events. */
   below?: Child;
   now: number;
 }
 
-/** The maximum number of rows of a page; no one reads more. */
+/** The maximum number of rows of a page. */
 const MAX_ROWS = 100;
 
 const OUTCOME_WORDS: Readonly<
@@ -54,7 +53,7 @@ const OUTCOME_WORDS: Readonly<
   input_required: ["Asked back", ""],
 };
 
-/** Parses an outcome; undefined for any other text. */
+/** Parses an outcome. Undefined for any other text. */
 export function outcomeOf(text = ""): Outcome | undefined {
   return OUTCOMES.find((outcome) => outcome === text);
 }

@@ -50,7 +50,7 @@ interface LedgerRecord extends Expiring {
   calls: readonly LedgerEntry[];
 }
 
-/** Maps a grant's ID to its calls that are not written yet. */
+/** The calls that are not written yet, by grant ID. */
 type WaitingCalls = Map<string, LedgerEntry[]>;
 
 export type LedgerStore = ReturnType<typeof ledgerStore>;
@@ -190,7 +190,7 @@ export function ledgerStore(
   };
 }
 
-/** Returns the ledger of a server; undefined if `OAUTH_LEDGER_DAYS` is 0. */
+/** Returns the ledger of a server. Undefined if `OAUTH_LEDGER_DAYS` is 0. */
 export const ledgerOf = ofServer(({ config, database, log }) => {
   const days = config.auth.oauth?.ledgerDays;
   return days

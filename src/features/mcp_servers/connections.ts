@@ -1,6 +1,7 @@
 /**
- * Remembers which revision each MCP server speaks, and our open sessions at
- * servers of 2025. Each account has its own session in each process.
+ * Remembers which MCP revision each server speaks, and our open sessions at
+ * servers of MCP 2025-11-25 and earlier. Each account has its own session in
+ * each process.
  *
  * @module
  */
@@ -16,10 +17,10 @@ import { unlessAborted } from "../../core/clock.ts";
 import { isObject } from "../../core/json.ts";
 import { LatestMap } from "../../core/latest_map.ts";
 
-/** The time after which a server's revision is asked for again. */
+/** The time for which a server's revision is cached. */
 const KNOWN_MILLISECONDS = 3_600_000;
 
-/** The time without use after which a new session is opened. */
+/** The time without use after which a session is replaced by a new one. */
 const IDLE_MILLISECONDS = 600_000;
 
 /** The maximum number of open sessions. */
@@ -28,10 +29,7 @@ const MAX_SESSIONS = 1000;
 /** The maximum number of pages of `tools/list` that are searched for a tool. */
 const MAX_PAGES = 40;
 
-/**
- * The maximum length of a cached tool in characters, and the maximum number of
- * cached tools.
- */
+/** The maximum length of a cached tool in characters. */
 const MAX_KEPT_CHARACTERS = 64 * 1024;
 const MAX_KEPT = 200;
 
@@ -147,7 +145,7 @@ export class McpConnections {
   }
 }
 
-/** Asks a server whether it speaks 2026-07-28; otherwise it is one of 2025. */
+/** Asks a server which MCP revision it speaks. */
 async function generationOf(options: ClientOptions): Promise<Revision> {
   const client = new Client({ ...options, revision: NEW });
   try {
@@ -165,7 +163,7 @@ async function generationOf(options: ClientOptions): Promise<Revision> {
   }
 }
 
-/** Opens a session of 2025. */
+/** Opens a session at a server of MCP 2025-11-25 or earlier. */
 async function openSession(options: ClientOptions): Promise<ConnectionOptions> {
   let last = 0;
   const nextId = () => ++last;

@@ -1,6 +1,7 @@
 /**
  * `fetch` for URLs that another MCP server names, guarded against SSRF: only
- * https, and a private network only for a server inside it, within its domain.
+ * https; a private network only if the server itself is in one, and only within
+ * its domain.
  *
  * @module
  */
@@ -14,7 +15,6 @@ import { misbehaved } from "../../core/provider/provider.ts";
 /** An IPv4-mapped IPv6 address, which may be public. */
 const MAPPED = /^::ffff:/i;
 
-/** Makes the `fetch` for one server and its authorization servers. */
 export function guardedFetch(
   { api, issuer }: Pick<OAuthAccount, "api" | "issuer">,
   send: typeof fetch = sendOnce,

@@ -36,10 +36,7 @@ import {
 } from "./connections.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
 
-/**
- * Returns the maximum number of JSON values in responses of up to `bytes`: as
- * many as in any message, or more for long responses.
- */
+/** Returns the maximum number of JSON values in responses of up to `bytes`. */
 const valuesIn = (bytes: number) => Math.max(MAX_BODY_VALUES, bytes / 50);
 
 /**
@@ -52,7 +49,8 @@ const allowance = (bytes = MAX_TOOL_ANSWER_BYTES) => ({
 });
 
 /**
- * The maximum number of questions in one call, or of rounds at a 2026 server.
+ * The maximum number of questions in one call, or of its rounds with a server
+ * of MCP 2026-07-28.
  */
 const MAX_QUESTIONS = 20;
 
@@ -76,7 +74,11 @@ interface Asked {
   options: McpCallOptions;
 }
 
-/** Calls a tool. @throws {ToolError} in words for the model */
+/**
+ * Calls a tool.
+ *
+ * @throws {ToolError} with a message for the model
+ */
 export async function callMcpTool(
   target: CallTarget,
   asked: Asked,
@@ -185,7 +187,6 @@ class Call {
     };
   }
 
-  /** Sends a request with the person's token. */
   async #fetch(request: Request): Promise<Response> {
     const { send } = this.target;
     const { method, headers } = request;
@@ -253,8 +254,8 @@ class Call {
   }
 
   /**
-   * Turns an error into words for the model. The server's texts are cleaned and
-   * shortened.
+   * Turns an error into a message for the model. The server's texts are cleaned
+   * and shortened.
    */
   inWords(error: unknown): unknown {
     if (error instanceof ToolError) return error;

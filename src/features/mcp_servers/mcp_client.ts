@@ -3,8 +3,8 @@
  * by our client ID metadata document, dynamic registration, or a configured
  * client. Checks `iss` (RFC 9207) and sends resource indicators (RFC 8707).
  *
- * @see MCP 2026-07-28, Authorization
  * @module
+ * @see MCP 2026-07-28, Authorization
  */
 import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
@@ -49,7 +49,10 @@ const FRESH_MILLISECONDS = 600_000;
 /** The maximum number of cached authorization servers of one service. */
 const MAX_ISSUERS = 20;
 
-/** The client and issuer of tokens, and the only resource they are sent to. */
+/**
+ * The client and issuer of tokens, and the only resource to which they are
+ * sent.
+ */
 interface Issuance extends RegistrationId {
   clientId: string;
   resource: string;
@@ -174,8 +177,9 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Reads an authorization server's metadata. @throws {UpstreamError} if it
-   * lacks PKCE
+   * Reads an authorization server's metadata.
+   *
+   * @throws {UpstreamError} if it lacks PKCE
    */
   async #at(issuer: string): Promise<ProviderMetadata> {
     let read = this.#servers.get(issuer);
@@ -244,8 +248,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Returns the client in the settings, which is only for the service's
-   * `issuer`: the MCP server may name any other issuer (RFC 9728 §7.6).
+   * Returns the client in the settings, only for the service's `issuer`: the
+   * MCP server may name any other issuer (RFC 9728 §7.6).
    */
   #ownAt(
     { issuer }: Pick<RegistrationId, "issuer">,
@@ -255,7 +259,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       : undefined;
   }
 
-  /** Finds the client that tokens were issued to; undefined if it is gone. */
+  /** Finds the client that tokens were issued to. Undefined if it is gone. */
   async #applicationBy(by: Issuance): Promise<AccountApplication | undefined> {
     const { clientId } = by;
     const own = this.#ownAt(by);
@@ -267,7 +271,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
 
   /**
    * Runs a request. If the authorization server no longer knows our
-   * registration, the registration is deleted.
+   * registration, deletes it.
    */
   async #forgetting<T>(by: Issuance, act: () => Promise<T>): Promise<T> {
     try {
@@ -283,7 +287,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
 }
 
 /**
- * Returns the URL of our client ID metadata document; undefined if it is not
+ * Returns the URL of our client ID metadata document. Undefined if it is not
  * public.
  */
 export function clientDocumentUrl(redirectUri: string): string | undefined {

@@ -59,7 +59,7 @@ export async function findMcpResource(
   return { resource: url, issuer: issuer ?? origin, scopes };
 }
 
-/** Reads a JSON document; undefined if the response is an error. */
+/** Reads a JSON document. Undefined if the response is an error. */
 async function read(fetchUpstream: UpstreamFetch, url: string) {
   const response = await fetchUpstream(url);
   return response.ok
@@ -68,8 +68,8 @@ async function read(fetchUpstream: UpstreamFetch, url: string) {
 }
 
 /**
- * Sends a request without a token. The `WWW-Authenticate` of its refusal names
- * the metadata URL and scopes.
+ * Sends a request without a token, and returns the `WWW-Authenticate` of its
+ * refusal, which names the metadata URL and scopes.
  */
 async function challengeOf(
   fetchUpstream: UpstreamFetch,
@@ -130,7 +130,7 @@ function parse(
 
 /**
  * True if a resource is the server's URL or a parent path at the same origin,
- * so that its tokens go to no other host (RFC 9728 §3.3).
+ * so that its tokens are sent to no other host (RFC 9728 §3.3).
  */
 function isAbove(resource: string, url: string): boolean {
   const above = /\s/.test(resource)

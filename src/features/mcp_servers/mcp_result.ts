@@ -43,7 +43,11 @@ export function inPlainText(
     .slice(0, most);
 }
 
-/** Parses a result. @throws {ToolError} with the tool's text if it failed */
+/**
+ * Parses a result.
+ *
+ * @throws {ToolError} with the tool's text if it failed
+ */
 export function parseResult(
   result: Readonly<Record<string, unknown>>,
   title: string,
@@ -71,7 +75,7 @@ export function parseResult(
   };
 }
 
-/** Copies the known members of a block; undefined for an unknown type. */
+/** Copies the known members of a block. Undefined for an unknown type. */
 function parseBlock(block: unknown): Block | undefined {
   if (!isObject(block)) return undefined;
   const { type, annotations } = block;
@@ -86,7 +90,6 @@ function parseBlock(block: unknown): Block | undefined {
   return { type, ...taken(block, [...texts, ...more]), ...noted } as Block;
 }
 
-/** Copies the contents of a resource. */
 function parseContents(value: unknown) {
   if (!isObject(value) || typeof value.uri !== "string") return undefined;
   const name = typeof value.text === "string" ? "text" : "blob";

@@ -1,8 +1,3 @@
-/**
- * Implements MCP servers as services of the feature `accounts`.
- *
- * @module
- */
 import type { OpenedServer } from "../../core/store/opened_server.ts";
 import type { McpPort } from "../accounts/mcp_port.ts";
 import { McpConnections } from "./connections.ts";

@@ -22,7 +22,7 @@ import { accountsOf } from "../accounts/server_accounts.ts";
 /** The seconds for which a registration is stored. */
 const KEPT_SECONDS = 365 * 86_400;
 
-/** The seconds by which a client secret expires early for us. */
+/** The seconds by which we treat a client secret as expired early. */
 const MARGIN_SECONDS = 86_400;
 
 const MAX_CHARACTERS = 4000;
@@ -95,7 +95,7 @@ export function registrationStore(server: OpenedServer) {
   }
 
   return {
-    /** Finds a registration; undefined if there is none. */
+    /** Finds a registration. Undefined if there is none. */
     kept,
 
     /** Finds a registration, or makes one. @throws {UpstreamError} */
@@ -127,7 +127,6 @@ export function registrationStore(server: OpenedServer) {
   };
 }
 
-/** Makes the client metadata of this server. */
 export function clientMetadata(
   redirectUri: string,
   title: string,

@@ -21,14 +21,12 @@ import type { FormPage } from "../../core/pages/layout.tsx";
 import { CodeLines, Table } from "../../core/pages/table.tsx";
 import { PastTime } from "../../core/pages/times.tsx";
 
-/** A connection of a person. */
 interface OperatorGrant extends GrantInWords {
   clientName: string;
   /** The number of sign-ins; one by default. */
   signIns?: number;
 }
 
-/** A person who has connections. */
 interface OperatorPerson {
   /** `github:583231`. */
   subject: string;
@@ -43,16 +41,13 @@ interface OperatorPerson {
   isMore: boolean;
 }
 
-/** The people of one page of the list. */
 export interface OperatorPeopleProps extends FormPage {
   people: readonly OperatorPerson[];
   /** The registrations of these people's clients, newest first. */
   registrations: readonly Required<UsedClient>[];
-  /** The search text. */
   search?: string;
-  /** True if this is the first page. */
   isFirst: boolean;
-  /** The cursor of the next page; undefined on the last page. */
+  /** The cursor of the next page. Undefined on the last page. */
   next?: string;
   now: number;
 }

@@ -138,7 +138,6 @@ interface OperatorWorkProps {
 
 /** The seconds after its wake-up time from which work is shown as overdue. */
 const OVERDUE_SECONDS = 60;
-/** The maximum number of rows of each table. */
 const MAX_ROWS = 25;
 
 export function OperatorWork(props: OperatorWorkProps) {
@@ -208,7 +207,7 @@ function cellsOf(work: WorkAhead & ToolInWords, now: number) {
   ];
 }
 
-/** Returns the reason why work is stuck; undefined if it is not. */
+/** Returns the reason why work is stuck. Undefined if it is not. */
 function troubleOf(
   { dueSeconds, deaths, missingSince }: WorkAhead,
   now: number,

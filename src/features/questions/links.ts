@@ -1,6 +1,6 @@
 /**
- * Links for a client that cannot open pages. They end the run of its call, and
- * the result gives them to the model.
+ * Links for a client that cannot open pages. A link ends the run of its call,
+ * whose result gives it to the model.
  *
  * @module
  */
@@ -11,7 +11,6 @@ import { codeOfStatus } from "../../core/protocol/messages.ts";
 import { LINKS } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/tool_result.ts";
 
-/** Formats links for a person who asked for a prompt or a resource. */
 function personText(links: readonly Link[]): string {
   return [
     "Open this first, then try again:",
@@ -20,8 +19,8 @@ function personText(links: readonly Link[]): string {
 }
 
 /**
- * Formats links for a model. The links are short, because models copy them
- * letter by letter.
+ * Formats links for a model. They are short, because models copy them letter by
+ * letter.
  */
 function linkText(links: readonly Link[], tool: unknown): string {
   const isForOthers = links.every(({ isForOthers }) => isForOthers);
@@ -46,7 +45,7 @@ export class Links {
 
   constructor(
     private readonly call: AskingCall,
-    /** Waits until no question is being opened. */
+    /** Waits until no question is being created. */
     private readonly opened: () => Promise<void>,
   ) {}
 

@@ -272,7 +272,7 @@ export class PageQuestions implements PersonPages {
     while (this.#opening.size > 0) await Promise.allSettled(this.#opening);
   }
 
-  /** Puts taken answers back, because the run will begin again. */
+  /** Puts used answers back, because the run will begin again. */
   async release(): Promise<void> {
     await Promise.all(this.#taken.splice(0).map((taken) => taken.release()));
   }

@@ -1,4 +1,3 @@
-/** @jsxImportSource @hono/hono/jsx */
 /**
  * The fields of a question's form, each as the input element that suits it.
  *
@@ -16,7 +15,7 @@ const MAX_DESCRIPTION_CHARACTERS = 500;
 /** The maximum length in characters of a text that gets a one-line field. */
 const MAX_LINE_CHARACTERS = 200;
 
-/** A text of the author's, which may contain a stranger's words. */
+/** The author's text, which may contain untrusted text. */
 function Said({ children }: { children: string }) {
   return <bdi>{shownMessage(children, MAX_TITLE_CHARACTERS)}</bdi>;
 }
@@ -30,7 +29,7 @@ function Description({ of }: { of: FormField }) {
   );
 }
 
-/** A box to tick, with its label. */
+/** A checkbox with its label. */
 function Box(
   { name, isTicked, children }: {
     name: string;
@@ -82,7 +81,7 @@ export function Field({ field }: { field: FormField }) {
   );
 }
 
-/** The types of input fields that browsers have for formats of JSON Schema. */
+/** The input types of browsers for formats of JSON Schema. */
 const TYPES: Readonly<Record<string, string>> = {
   email: "email",
   uri: "url",

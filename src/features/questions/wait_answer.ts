@@ -1,7 +1,6 @@
 /**
- * The answer to a wait, and the end of a wait. An answer is accepted once: from
- * a person, or from anyone who has the ID of a webhook's wait. It is taken
- * once.
+ * The answer to a wait, and its end. An answer is accepted once, from a person
+ * or from anyone who has the ID of a webhook's wait, and used once.
  *
  * @module
  */
@@ -33,12 +32,12 @@ import {
 import { wakeTwice } from "../../core/store/waiting_work.ts";
 
 /**
- * The time in seconds for which the page of a used wait still says that it was
+ * The seconds for which the page of a used wait still says that it was
  * answered.
  */
 const USED_SECONDS = 5 * 60;
 
-/** An answer that was taken, and can be put back until the wait expires. */
+/** A used answer, which can be put back until the wait expires. */
 export interface TakenWait {
   answer: JsonObject;
   /**
@@ -52,11 +51,11 @@ export function waitAnswers(
   { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
-   * Accepts an answer, once. If the answer's request fails with status 503, the
-   * answer may be given again until it is taken. Returns the wait as it is
-   * then. Undefined if there is none, or if a check of `extraWrites` fails.
+   * Accepts an answer, once. If its request fails with status 503, it may be
+   * sent again until it is used. Returns the wait with its answer. Undefined if
+   * there is no such open wait, or if a check of `extraWrites` fails.
    *
-   * @param replaced the sealed answer that this one replaces; any other stays
+   * @param replaced the encrypted answer that may be replaced
    */
   async function accept(
     id: string,
@@ -111,9 +110,8 @@ export function waitAnswers(
     accept,
 
     /**
-     * Accepts the answer of a signed-in person. Returns the wait with the
-     * answer that was accepted first. Undefined if the person has no such open
-     * wait.
+     * Accepts the answer of a signed-in person, and returns the wait with the
+     * answer that came first. Undefined if the person has no such open wait.
      *
      * @param extraWrites a check of the browser's session
      */
@@ -133,8 +131,8 @@ export function waitAnswers(
      * Accepts the answer of a webhook from anyone who has the wait's ID.
      * Returns false if nothing waits for it, or if the ID is not a string.
      *
-     * @throws {TypeError} when the data is no JSON
-     * @throws {HttpError} 413 when the data is too long
+     * @throws {TypeError} if the data is not JSON
+     * @throws {HttpError} 413 if the data is too long
      */
     async answerWebhook(id: unknown, data: unknown): Promise<boolean> {
       if (typeof id !== "string") return false;
@@ -153,8 +151,9 @@ export function waitAnswers(
     },
 
     /**
-     * Takes the answer of a wait, once. Undefined if there is none. If the
-     * request that took it fails with status 503, the next may take it again.
+     * Marks the answer of a wait as used and returns it, once. Undefined if
+     * there is none. If the request that used it fails with status 503, the
+     * next may use it again.
      *
      * @param use makes the record of the used wait
      */
@@ -200,8 +199,8 @@ export function waitAnswers(
     },
 
     /**
-     * From now on accepts no answer. Returns the answer that came before; it
-     * stays until the wait is withdrawn. Undefined if none came, null if the
+     * Refuses answers from now on. Returns the answer that came before, which
+     * is kept until the wait is withdrawn. Undefined if none came, null if the
      * wait was gone.
      */
     close(
@@ -222,8 +221,8 @@ export function waitAnswers(
 }
 
 /**
- * True if the answer of a wait may be taken: it was not taken yet, or only by a
- * request that failed with status 503.
+ * True if the answer of a wait was not used yet, or only by a request that
+ * failed with status 503.
  */
 export async function isToBeTaken(
   database: Database,
@@ -234,7 +233,7 @@ export async function isToBeTaken(
 
 /**
  * True if an approved run has begun and its end is not known, or if its result
- * was not collected.
+ * was not fetched.
  */
 export async function needsLook(
   database: Database,
@@ -247,7 +246,7 @@ export async function needsLook(
 }
 
 /**
- * Ends a wait, if it exists. Returns false if it stays, because its answer is
+ * Ends a wait, if it exists. Returns false if it is kept because its answer was
  * used.
  */
 export function expireWait(

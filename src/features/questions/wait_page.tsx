@@ -25,14 +25,13 @@ interface WaitProps extends PageProps, ToolInWords {
   id: string;
   person: string;
   client: ClientInWords;
-  /** The author's words. */
+  /** The author's text. */
   message: string;
-  /** An https or http address. */
   url: string;
   csrf: string;
 }
 
-/** The page of an open question. Send it with `forms: "self"`. */
+/** The page of an open question. Respond with `forms: "self"`. */
 export function WaitPage(props: WaitProps) {
   const { base, id, client, message, url, csrf } = props;
   const { host } = new URL(url);
@@ -140,8 +139,8 @@ export function WaitAnsweredPage(
 }
 
 /**
- * The page for a link that has ended or is someone else's. It does not say
- * which. Send it with `forms: "self"`.
+ * The page for a link that has ended or is someone else's, without saying
+ * which. Respond with `forms: "self"`.
  */
 export function NoWaitPage(
   { person, csrf, ...page }: PageProps & { person: string; csrf: string },

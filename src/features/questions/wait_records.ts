@@ -1,5 +1,6 @@
 /**
- * The waits of people, for their pages and for a copy of their data.
+ * The waits as records about people, for their pages and the export of their
+ * data.
  *
  * @module
  */
@@ -8,7 +9,6 @@ import type { Database } from "../../core/kv/database.ts";
 import { findGrant } from "./wait_record.ts";
 import type { Wait, WaitStore } from "./waits.ts";
 
-/** True while the connection of a wait is paused. */
 export async function isPaused(
   database: Database,
   { grantId }: Pick<Wait, "grantId">,
@@ -17,7 +17,6 @@ export async function isPaused(
   return grant?.value.pausedAt !== undefined;
 }
 
-/** The waits of people. */
 export function waitRecords(
   { listKept, endAllOf, forgetAllOf }: Pick<
     WaitStore,

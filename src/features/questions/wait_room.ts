@@ -1,6 +1,6 @@
 /**
  * The limits on waits: for each kind, how many a person may have at a time, and
- * how many of those one client. Loaded when the first wait is opened.
+ * how many of those one client. Loaded when the first wait is created.
  *
  * @module
  */
@@ -16,8 +16,8 @@ import {
 } from "./wait_record.ts";
 
 /**
- * The `Retry-After` in seconds when there are too many waits. Pages end within
- * an hour.
+ * The `Retry-After` in seconds if there are too many waits. Pages end within an
+ * hour.
  */
 const RETRY_SECONDS = 600;
 
@@ -25,7 +25,6 @@ const RETRY_SECONDS = 600;
 const FULL_MILLISECONDS = 1000;
 
 type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
-  /** The name of the list that limits the wait. */
   list: string;
   /** The maximum number of waits of its kind in that list. */
   most?: number;
@@ -34,11 +33,11 @@ type Opener = Pick<Waiting, "kind" | "clientId" | "grantId"> & {
 export function waitRoom(
   readList: (list: string) => Promise<Found<ListedWait>[]>,
 ) {
-  /** The latest opening in this process, by list. */
+  /** The latest creation of a wait in this process, by list. */
   const openings = new Map<string, Promise<unknown>>();
   /**
-   * The openers that found their lists full a moment ago. They are refused at
-   * once, because reading a long list is costly.
+   * The openers whose lists were full a moment ago. They are refused at once,
+   * because reading a long list is costly.
    */
   const full = new LatestMap<true>();
 
@@ -53,7 +52,7 @@ export function waitRoom(
 
   return {
     /**
-     * Opens the waits of a list one after another, so that they do not
+     * Creates the waits of a list one after another, so that they do not
      * conflict.
      */
     inTurn<T>(list: string, open: () => Promise<T>): Promise<T> {
@@ -64,16 +63,12 @@ export function waitRoom(
       });
     },
 
-    /** Reads a list. Undefined if the opener found it full a moment ago. */
+    /** Reads a list. Undefined if it was full for this opener a moment ago. */
     async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
       return full.get(nameOf(opener)) ? undefined : await readList(opener.list);
     },
 
-    /**
-     * Checks a list for room for one more wait.
-     *
-     * @throws {LimitError}
-     */
+    /** @throws {LimitError} unless a list has room for one more wait */
     check(
       listed: readonly Found<ListedWait>[] | undefined,
       opener: Opener,

@@ -15,7 +15,7 @@ import { MAX_URI_CHARACTERS } from "../../core/catalogue/uri_template.ts";
 /** The name by which servers declare the skills extension. */
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 
-/** The limits that every client accepts (SEP-2640, Limits). */
+/** The maximum number of files that every client accepts (SEP-2640, Limits). */
 const FILES = 512;
 const BYTES = 16 * 1024 * 1024;
 
@@ -25,7 +25,6 @@ const BYTES = 16 * 1024 * 1024;
  */
 const MAX_PAGE_BYTES = 512 * 1024;
 
-/** A skill, ready to be listed and read. */
 export interface CompiledSkill extends CommonDefinition {
   /** The URI of the skill's `SKILL.md`. */
   uri: string;
@@ -189,7 +188,7 @@ function directoriesOf(
   const directories = new Map<string, Directory>([
     [root, { resources: [], scopes }],
   ]);
-  /** Finds a directory. If it is new, adds it to its parent. */
+  /** Finds a directory, or adds it to its parent. */
   function directoryAt(uri: string): Directory {
     const known = directories.get(uri);
     if (known) return known;
@@ -214,9 +213,7 @@ function splitPath(uri: string): [parent: string, name: string] {
   return [uri.slice(0, slash), uri.slice(slash + 1)];
 }
 
-/**
- * The media types of common files. For other files clients get only the name.
- */
+/** The media types of common files. */
 const MEDIA_TYPES: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   css: "text/css",

@@ -87,7 +87,7 @@ export const catalogueSkills: CatalogueFeature<Skills> = () => {
   } satisfies CatalogueAddition<Skills>;
 };
 
-/** Reads the name of a skill; undefined if its front matter is unreadable. */
+/** Reads the name of a skill. Undefined if its front matter is unreadable. */
 function nameOf({ frontmatter }: Skill): unknown {
   try {
     return frontmatter().name;

@@ -9,7 +9,6 @@
 // deno-lint-ignore no-explicit-any
 export type Loose = any;
 
-/** A JSON-RPC message, in either direction. */
 interface Message {
   jsonrpc: "2.0";
   id?: string | number;
@@ -44,7 +43,6 @@ export function hostChannel(
     parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
   }
 
-  /** Sends a request, and returns the host's result. */
   function ask(method: string, params: Loose): Promise<Loose> {
     if (parent === page) {
       return Promise.reject(new Error("There is no host around this page"));
@@ -94,7 +92,6 @@ interface PageTarget {
   addEventListener(type: string, listener: (event: any) => unknown): void;
 }
 
-/** The window of a page. */
 export interface PageWindow extends PageTarget {
   parent: { postMessage(message: unknown, origin: string): void };
   postMessage(message: unknown, origin: string): void;

@@ -17,7 +17,6 @@ import {
   VIEWS_EXTENSION,
 } from "./view_resource.ts";
 
-/** Compiled views, keyed by the `view` option of their tools. */
 export type ToolViews = ReadonlyMap<Tool["view"], CompiledView>;
 
 /** Compiles the views of tools. Tools with the same view share one resource. */

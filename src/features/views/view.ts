@@ -1,6 +1,5 @@
 /**
- * The view's end of the channel to its host, and a tool's result as views get
- * it.
+ * The view's end of the channel to its host, and a tool's result for views.
  *
  * @module
  */
@@ -16,9 +15,9 @@ export type ViewStatus =
   | "running"
   /** There is a result. */
   | "done"
-  /** The tool or the host failed. `text` says why. */
+  /** The tool or the host failed; `text` says why. */
   | "failed"
-  /** The call was cancelled. `text` may say why. */
+  /** The call was cancelled; `text` may say why. */
   | "cancelled"
   /** The page has no host around it. */
   | "alone";
@@ -37,7 +36,7 @@ export interface ViewResult<O = Record<string, unknown>> {
   text: string;
   /** The content blocks as the protocol has them. */
   content: readonly { type: string; [member: string]: unknown }[];
-  /** The `meta` that the tool gave to the view only. */
+  /** The tool's `meta`, which only the view gets. */
   meta: Readonly<Record<string, unknown>>;
 }
 
@@ -94,8 +93,8 @@ export interface View<
   /**
    * Calls a tool of the same server.
    *
-   * @throws {Error} with the tool's message when the tool fails, with the
-   * host's when the host refuses
+   * @throws {Error} with the tool's message if the tool fails, with the host's
+   * if the host refuses
    */
   call<T = Record<string, unknown>>(
     name: string,

@@ -21,23 +21,22 @@ export const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";
 export const VIEW_TYPE = "text/html;profile=mcp-app";
 
 /**
- * The time in seconds for which a client may cache a view. The view's URI
- * changes with its content.
+ * The seconds for which a client may cache a view. The view's URI changes with
+ * its content.
  */
 const TTL_SECONDS = 3600;
 
-/** A view, ready to be served. */
 export interface CompiledView {
   resource: Resource;
   /** The part of the view's URI before the digest of its content. */
   prefix: string;
   /** The HTML document that clients get. */
   html: string;
-  /** The origins that the view may reach, in the names of MCP Apps. */
+  /** The origins that the view may access, in the names of MCP Apps. */
   csp: ViewPolicy;
 }
 
-/** The origins that a view may reach. An empty list allows none. */
+/** The origins that a view may access. An empty list allows none. */
 export interface ViewPolicy {
   connectDomains: readonly string[];
   resourceDomains: readonly string[];
@@ -143,14 +142,13 @@ function metaOf(
 
 const SCRIPT_PLACE = /<script\s+src="tool-server\/view"\s*>\s*<\/script>/gi;
 
-/** Inserts into an HTML document the script that talks to the host. */
 export function withViewScript(html: string): string {
   return html.replace(SCRIPT_PLACE, () => `<script>${viewScript()}</script>`);
 }
 
 /**
- * Returns the script as one line, so that the line numbers of errors stay the
- * author's.
+ * Returns the script as one line, so that errors name the author's line
+ * numbers.
  */
 function viewScript(): string {
   const source = `(${makeView})(globalThis,${hostChannel},${viewResult})`
