@@ -1,6 +1,6 @@
 /**
- * Requests to a server, and a sign-in when the server asks for one. The
- * caller's credentials are sent to this server only.
+ * Requests to a server, and a sign-in if the server asks for one. The caller's
+ * credentials are sent to this server only.
  *
  * @module
  */
@@ -25,7 +25,7 @@ interface AccessOptions extends CredentialsOptions {
 export class Access {
   readonly #credentials: Credentials;
 
-  /** @throws {Failure} when credentials would travel in the clear */
+  /** @throws {Failure} if credentials would be sent unencrypted */
   constructor(private readonly options: AccessOptions) {
     this.#credentials = new Credentials(options);
     const hasSecret = options.token !== undefined ||
@@ -106,7 +106,7 @@ export class Access {
 }
 
 /**
- * Reads the refusal in a response that asks for other credentials; undefined
+ * Reads the refusal in a response that asks for other credentials. Undefined
  * for any other response.
  */
 export function refusalIn({ status, headers }: Response): Refusal | undefined {
@@ -132,7 +132,7 @@ function refused(
   );
 }
 
-/** Explains why an address cannot be reached. */
+/** Explains why a URL cannot be reached. */
 function unreachable({ url, isAnother }: AccessOptions, words: string): string {
   if (!/connection refused|actively refused/i.test(words)) {
     return `${url} cannot be reached: ${words}`;

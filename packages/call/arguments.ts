@@ -18,7 +18,11 @@ import {
 /** One `name=value`, or `name:=json`. */
 const ASSIGNMENT = /^([^=]*?)(:?)=(.*)$/s;
 
-/** Makes a tool's arguments from words and a JSON object. @throws {Failure} */
+/**
+ * Makes a tool's arguments from words and a JSON object.
+ *
+ * @throws {Failure}
+ */
 export function parseArguments(
   words: readonly string[],
   schema: Json,
@@ -78,7 +82,11 @@ function parseJson(name: string, text: string): unknown {
   }
 }
 
-/** Converts a text to a value of a schema. @throws {Failure} */
+/**
+ * Converts a text to a value of a schema.
+ *
+ * @throws {Failure}
+ */
 export function convert(
   name: string,
   text: string,

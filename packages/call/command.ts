@@ -23,7 +23,7 @@ import { answer, CAPABILITIES } from "./questions.ts";
 import { openBrowser } from "./receiver.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The program around a command. */
+/** The surroundings of a command. */
 export interface Surroundings {
   env(name: string): string | undefined;
   terminal: Terminal;
@@ -66,7 +66,11 @@ export class Command {
     };
   }
 
-  /** Runs a command and returns its exit code. @throws {Failure} */
+  /**
+   * Runs a command and returns its exit code.
+   *
+   * @throws {Failure}
+   */
   static async run(
     line: CommandLine,
     surroundings: Surroundings,

@@ -14,20 +14,21 @@ import { Exit, Failure } from "./failure.ts";
 import type { KeptSignIn, KeptSignInFile } from "./kept_sign_in.ts";
 import { listen } from "./receiver.ts";
 
-/** A refusal because a token, or a scope, is missing. */
+/** A refusal because of a missing token or scope. */
 export interface Refusal extends Challenge {
   isStepUp: boolean;
 }
 
-/** The server that the credentials are for, and the ways to get them. */
 export interface CredentialsOptions {
-  /** The address of `/mcp`. */
+  /** The URL of the MCP endpoint. */
   url: string;
   clientId?: string;
   scope?: string;
-  /** The file of the stored sign-in; undefined if there is no place for one. */
+  /**
+   * The file of the stored sign-in. Undefined if there is no directory for it.
+   */
   file?: KeptSignInFile;
-  /** Shows the address of a sign-in to the person. */
+  /** Shows the URL of a sign-in to the person. */
   show(url: string): void;
   /** Ends the wait for the person's sign-in. */
   signal: AbortSignal;
@@ -35,23 +36,23 @@ export interface CredentialsOptions {
 
 const METADATA_MILLISECONDS = 30_000;
 
-/** A token that expires within this time is refreshed before it is used. */
+/** The remaining lifetime at which a token is refreshed before use. */
 const SOON_MILLISECONDS = 30_000;
 
 const NOTHING = Promise.resolve(undefined);
 
-/** The name of this command as a client, wherever people see it. */
+/** The name of this command as a client. */
 export const CLIENT_NAME = "Tool Server command line";
 
 export class Credentials {
   #kept?: Promise<KeptSignIn | undefined>;
-  /** True once the server has shown that it knows the registered client. */
+  /** True once the server has accepted the client's registration. */
   #isClientKnown = false;
 
   constructor(private readonly options: CredentialsOptions) {}
 
   /**
-   * Returns the stored access token, refreshed if it expires soon; undefined if
+   * Returns the stored access token, refreshed if it expires soon. Undefined if
    * there is none.
    */
   async current(): Promise<string | undefined> {
@@ -66,8 +67,8 @@ export class Credentials {
   }
 
   /**
-   * Refreshes a stale token, unless another process has done so. Returns false
-   * if the token cannot be refreshed.
+   * Refreshes an expired token, unless another process has done so. Returns
+   * false if the token cannot be refreshed.
    */
   async refresh(stale: string): Promise<boolean> {
     let isGood = false;
@@ -202,7 +203,7 @@ export class Credentials {
     return true;
   }
 
-  /** Fetches as `fetch` does, in no more than half a minute. */
+  /** `fetch` with a time limit of half a minute. */
   readonly #quickFetch: typeof fetch = (input, init) =>
     fetch(input, {
       ...init,

@@ -1,7 +1,7 @@
 /**
  * Calls that a server has turned into tasks although the client's revision has
- * none. The client then asks for the result as models do: by the server's own
- * tools, or by making the same call again.
+ * none. The client then gets the result as models do: by the built-in tools, or
+ * by making the same call again.
  *
  * @module
  */
@@ -14,10 +14,7 @@ import {
 } from "../../src/core/protocol/not_yet.ts";
 import { Client, type ClientOptions, type Json } from "../client/mod.ts";
 
-/**
- * The minimum time between two requests for a result, in case a server answers
- * each at once.
- */
+/** The minimum time between two requests for a result. */
 const PAUSE_MILLISECONDS = 1000;
 
 /** The call of a tool, as its client sent it. */
@@ -26,7 +23,7 @@ export interface ToolCall {
   arguments: Json;
 }
 
-/** True if the answer to a call may mean that the call goes on. */
+/** True if the answer may mean that the call continues as a task. */
 export function mayGoOn(
   answer: Json,
   { name: called }: ToolCall,
@@ -39,8 +36,8 @@ export function mayGoOn(
 }
 
 /**
- * Returns the result of a call. If the answer says that the call goes on, waits
- * for the result. If the signal fires, also ends the work in the server.
+ * Returns the result of a call. If the call continues as a task, waits for the
+ * result. If the signal fires, also ends the work in the server.
  *
  * @throws {import("../client/mod.ts").ServerError}
  */

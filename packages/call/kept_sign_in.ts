@@ -6,7 +6,7 @@
 import type { Registration, Tokens } from "../client/mod.ts";
 
 export interface KeptSignIn {
-  /** The address of the server that the tokens are for. */
+  /** The URL of the server that issued the tokens. */
   url: string;
   registration: Registration;
   tokens: Tokens;
@@ -29,7 +29,7 @@ export class KeptSignInFile {
   }
 
   /**
-   * Reads the stored sign-in; undefined if there is none, or it cannot be used.
+   * Reads the stored sign-in. Undefined if there is none, or it cannot be used.
    */
   async read(): Promise<KeptSignIn | undefined> {
     try {
@@ -47,8 +47,8 @@ export class KeptSignInFile {
   }
 
   /**
-   * Changes the stored sign-in; undefined deletes it. Other processes wait
-   * until the change has been made, or until this process has died.
+   * Changes the stored sign-in, while other processes wait; undefined deletes
+   * it.
    */
   async change(
     make: (kept: KeptSignIn | undefined) => Promise<KeptSignIn | undefined>,
@@ -89,8 +89,7 @@ export class KeptSignInFile {
 }
 
 /**
- * Finds the directory of stored sign-ins, below the directory of the person's
- * settings.
+ * Finds the directory of stored sign-ins, in the person's settings directory.
  */
 export function signInDirectory(
   env: (name: string) => string | undefined,

@@ -17,7 +17,7 @@ import type { Terminal } from "./terminal.ts";
 const MAX_PAGES = 100;
 
 /**
- * A list: its title, its method, its member, and the function that formats an
+ * The title, method and member of a list, and the function that formats an
  * item.
  */
 type List = [string, string, string, (item: Json) => string];
@@ -77,7 +77,11 @@ export class Lists {
   }
 }
 
-/** Finds an item of a list by its name. @throws {Failure} */
+/**
+ * Finds an item of a list by its name.
+ *
+ * @throws {Failure}
+ */
 export function named(
   target: string,
   items: readonly Json[],
@@ -93,7 +97,6 @@ export function named(
   );
 }
 
-/** Formats a tool with its arguments. */
 function toolText(tool: Json): string {
   const schema = (tool.inputSchema ?? {}) as Json;
   const properties = Object.entries(propertiesOf(schema));

@@ -1,7 +1,7 @@
 /**
- * `deno task ts call NAME key=value …` and `deno task ts list`: an MCP client on the
- * command line. It signs in by the browser, answers questions, shows progress,
- * and follows tasks to their end.
+ * `deno task ts call NAME key=value …` and `deno task ts list`: an MCP client
+ * on the command line. It signs in by the browser, answers questions, shows
+ * progress, and follows tasks to their end.
  *
  * @module
  */

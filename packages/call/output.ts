@@ -1,5 +1,5 @@
 /**
- * The output of a command: what the server says before its result, and the
+ * The output of a command: the server's messages before its result, and the
  * result as text, JSON, and files.
  *
  * @module
@@ -48,7 +48,7 @@ export function partsOf(blocks: unknown): Parts {
   return parts;
 }
 
-/** Decodes base64; undefined if it is not base64. */
+/** Decodes base64. Undefined if it is not base64. */
 function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
   if (typeof text !== "string") return undefined;
   try {
@@ -58,7 +58,7 @@ function bytesOf(text: unknown): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-/** Lists the objects of a list; none if the value is no list. */
+/** Lists the objects in a list; none if the value is no list. */
 export function listOf(value: unknown): Json[] {
   return Array.isArray(value)
     ? value.filter((it) => typeof it === "object" && it !== null)
@@ -72,7 +72,7 @@ export class Output {
     private readonly line: Pick<CommandLine, "json" | "out">,
   ) {}
 
-  /** Prints a result, and saves its files or reports how to save them. */
+  /** Prints a result, and saves its files or tells how to save them. */
   async show(
     result: Json,
     blocks: unknown,
@@ -114,7 +114,7 @@ export class Output {
 
 /** The messages before the result of one command. */
 export class Notices {
-  /** The state of the task that was shown last; empty if none was. */
+  /** The task state that was shown last; empty if none was. */
   #state: string | undefined = "";
 
   /** @param isReported true if the person knows the ID of the task */
@@ -155,10 +155,7 @@ export class Notices {
     } else this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
 
-  /**
-   * Reports that no server answers about a task, or that a server answers
-   * again.
-   */
+  /** Reports that the server stopped or resumed answering about a task. */
   showAnswering(isAnswering: boolean): void {
     this.terminal.report(
       isAnswering

@@ -10,7 +10,7 @@ import { Exit, Failure, usageFailure } from "./failure.ts";
 import { choicesOf, describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The capabilities of a client whose questions are answered here. */
+/** The capabilities of a client that answers questions here. */
 export const CAPABILITIES: Json = {
   elicitation: { form: {}, url: {} },
   extensions: { "io.modelcontextprotocol/tasks": {} },
@@ -18,7 +18,7 @@ export const CAPABILITIES: Json = {
 
 /**
  * The part of a terminal that asks for lines. `ask` throws {@linkcode Failure}
- * when there are no more.
+ * if there are no more.
  */
 interface Asking {
   ask(words: string, signal: AbortSignal): Promise<string>;
@@ -29,7 +29,7 @@ interface Asking {
  * Answers a question, unless it is answered elsewhere first. If standard input
  * has no more lines, the question of a task stays open.
  *
- * @throws {Failure} when there are no more lines
+ * @throws {Failure} if there are no more lines
  * @throws {Error} for a kind that this command cannot answer
  */
 export async function answer(
@@ -84,7 +84,7 @@ async function answerHere(
 const DONE = "Press Enter when you have done it there, or type no to decline:";
 const CONSENT = "Press Enter to agree, or type no to decline:";
 
-/** Sends the person to a URL. This command does not open the URL itself. */
+/** Shows the person a URL to open. */
 async function visit(
   { url }: Json,
   terminal: Asking,
@@ -135,7 +135,7 @@ async function fillIn(
   return { action: "accept", content };
 }
 
-/** Asks for one field, until the answer fits the field. */
+/** Asks for one field until the answer is valid. */
 async function askFor(
   name: string,
   field: Json,
@@ -179,7 +179,7 @@ function isYesOrNo(field: Json): boolean {
     isOnly(false, field);
 }
 
-/** True if a field takes only this value, as `z.literal(true)` does. */
+/** True if a field accepts only this value, as `z.literal(true)` does. */
 function isOnly(value: boolean, field: Json): boolean {
   const choices = choicesOf(field);
   return choices?.length === 1 && choices[0].value === value;

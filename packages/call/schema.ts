@@ -99,8 +99,8 @@ export function alternativesOf(schema: Json, root: Json): Json[] {
 }
 
 /**
- * Lists the alternatives of a schema, each only once, because a schema may lead
- * back to itself.
+ * Lists the alternatives of a schema, each once, because a schema may refer to
+ * itself.
  */
 function flatten(schema: Json, root: Json, known: Set<Json>): Json[] {
   const found = resolve(schema, root);

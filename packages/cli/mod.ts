@@ -18,8 +18,8 @@ import { print } from "../call/standard_output.ts";
 type Main = (args: readonly string[]) => Promise<number>;
 
 /**
- * The words of a verb, its program, and the permissions that the verb keeps
- * besides network and environment; by default all: SQLite copies a database
+ * The help text of a verb, its program, and the permissions that it keeps
+ * besides network and environment; all by default: SQLite copies a database
  * only where nothing is forbidden.
  */
 type Verb = [

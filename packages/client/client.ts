@@ -1,6 +1,6 @@
 /**
- * An MCP client of both generations: sessions of 2025 and requests of
- * 2026-07-28, with questions, progress and tasks.
+ * An MCP client of all revisions, with or without sessions: questions, progress
+ * and tasks.
  *
  * @module
  * @see MCP 2025-11-25 and 2026-07-28
@@ -18,7 +18,7 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-/** A list of a server, as far as it was read. */
+/** The items of a list that were read. */
 export interface ListRead {
   items: Json[];
   pages: number;
@@ -45,14 +45,13 @@ export interface ListRead {
  */
 export class Client extends Connection {
   /**
-   * The time that `tasks/cancel` may take, after the signal of its request has
-   * fired.
+   * The time limit of `tasks/cancel`, once the signal of its request has fired.
    */
   static readonly CANCEL_MILLISECONDS = 3000;
 
   /**
-   * Returns the result of `server/discover`, or, in a session, that of
-   * `initialize`, which is sent once.
+   * Returns the result of `server/discover`; in a session, of `initialize`,
+   * which is sent once.
    */
   async discover(): Promise<Json> {
     return this.revision === "2026-07-28"
@@ -61,10 +60,10 @@ export class Client extends Connection {
   }
 
   /**
-   * Sends a request, answers the questions it raises, waits for the task it may
+   * Sends a request, answers its questions, waits for the task that it may
    * become, and returns its result.
    *
-   * @throws {ServerError} if the server answers with an error
+   * @throws {ServerError} if the server responds with an error
    */
   async request(
     method: string,
@@ -116,13 +115,13 @@ export class Client extends Connection {
   }
 
   /**
-   * Waits for the end of a task of 2026-07-28 and answers its questions, unless
-   * they are answered elsewhere meanwhile. If the server has no stream of the
+   * Waits for the end of a task (MCP 2026-07-28) and answers its questions,
+   * unless they are answered elsewhere. If the server has no stream of the
    * task's changes, or if the stream ends, the state is polled. While no server
-   * answers, each request is tried again for a minute.
+   * responds, each request is repeated for a minute.
    *
-   * @throws {ServerError} when the task failed
-   * @throws {DOMException} `AbortError` when the task was cancelled
+   * @throws {ServerError} if the task failed
+   * @throws {DOMException} `AbortError` if the task was cancelled
    */
   async follow(
     { taskId }: Pick<TaskState, "taskId">,
@@ -202,7 +201,11 @@ export class Client extends Connection {
     }
   }
 
-  /** Returns the result of a task if it has one. @throws {ServerError} */
+  /**
+   * Returns the result of a task if it has one.
+   *
+   * @throws {ServerError}
+   */
   #settle(state: TaskState, response: Response): Json | undefined {
     const { taskId } = state;
     this.options.onTask?.(state);
@@ -226,8 +229,8 @@ export class Client extends Connection {
   static readonly ANSWERED = "Answered elsewhere";
 
   /**
-   * Returns the questions of a task that were not asked yet; undefined if there
-   * are none. Withdraws those that the task no longer waits for.
+   * Returns the questions of a task that were not asked yet. Undefined if there
+   * are none. Withdraws questions that the task no longer waits for.
    */
   #openQuestions(
     { status, inputRequests }: TaskState,
@@ -246,10 +249,7 @@ export class Client extends Connection {
     return open.length > 0 ? Object.fromEntries(open) : undefined;
   }
 
-  /**
-   * Answers the questions of a task, except those that someone else has
-   * answered.
-   */
+  /** Answers the questions of a task, except those answered elsewhere. */
   async #answerTask(
     taskId: string,
     open: Json,
@@ -266,8 +266,8 @@ export class Client extends Connection {
   }
 
   /**
-   * Posts a request, and repeats it while no server answers: a server that
-   * restarts is back soon.
+   * Posts a request, and repeats it while no server responds, because a server
+   * that restarts is back soon.
    */
   async #postToTask(
     method: string,
@@ -397,8 +397,8 @@ export class Client extends Connection {
   }
 
   /**
-   * Answers the questions of one round, by key. Leaves out questions that no
-   * one waits for any more.
+   * Answers the questions of one round, by key. Omits questions whose answer is
+   * no longer needed.
    */
   async #answerAll(
     inputRequests: Json,

@@ -1,21 +1,20 @@
 /**
- * The connection to a server: it encodes and posts requests, and reads the
- * messages in the answers.
+ * The connection to a server: encodes and posts requests, and reads the
+ * messages in the responses.
  *
  * @module
  * @see MCP 2025-11-25 and 2026-07-28, Streamable HTTP
  */
-/** A JSON object of the wire; its members may be anything. */
+/** A JSON object with any members. */
 export type Json = Record<string, unknown>;
 
-/** The revisions of the protocol that the client speaks. */
 export type Revision =
   | "2025-03-26"
   | "2025-06-18"
   | "2025-11-25"
   | "2026-07-28";
 
-/** A message of a server. */
+/** A message from a server. */
 export interface Message {
   id?: string | number;
   method?: string;
@@ -24,7 +23,7 @@ export interface Message {
   error?: { code: number; message: string; data?: unknown };
 }
 
-/** An error that a server answered with; its message is the server's. */
+/** An error from a server, with the server's message. */
 export interface ServerError extends Error {
   /** The JSON-RPC error code. */
   code: number;
@@ -32,23 +31,23 @@ export interface ServerError extends Error {
   data?: unknown;
   /** The HTTP response that had the error; its body has been read. */
   response: Response;
-  /** The task that failed, if the error is the end of a task. */
+  /** The task that failed, if a task ended with the error. */
   taskId?: string;
 }
 
 /**
- * A question to the client; `signal` fires once no one waits for the answer.
+ * A question to the client; `signal` fires when the answer is no longer needed.
  */
 export interface Question {
   /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */
   method: string;
   params: Json;
-  /** The question's name within its request; 2025 has none. */
+  /** The question's name within its request; absent before MCP 2026-07-28. */
   key?: string;
   signal?: AbortSignal;
 }
 
-/** A task in the form of the wire. */
+/** A task as the server sends it. */
 export interface TaskState extends Json {
   taskId: string;
   status: "working" | "input_required" | "completed" | "failed" | "cancelled";
@@ -67,12 +66,12 @@ export interface EncodedRequest {
   body: string;
 }
 
-/** The server's address, and the callbacks and abilities of the client. */
+/** The server's URL, and the callbacks and capabilities of the client. */
 export interface ClientOptions {
-  /** The address of `/mcp`. */
+  /** The URL of the MCP endpoint. */
   url: string;
   revision?: Revision;
-  /** The ID of a session that is open already; one is opened by default. */
+  /** The ID of an open session; by default the client opens one. */
   sessionId?: string;
   /** Returns the ID of the next request, if others use the session too. */
   nextId?: () => number;
@@ -85,24 +84,24 @@ export interface ClientOptions {
   /** The lowest level of log messages to ask for; none by default. */
   logLevel?: string;
   /**
-   * The tools as listed: some tools want arguments to be repeated in headers.
+   * The listed tools, some of which need arguments to be repeated in headers.
    */
   tools?: readonly ListedTool[];
-  /** Answers a question. Without it a question is an error. */
+  /** Answers a question. If absent, a question is an error. */
   onQuestion?: (question: Question) => Json | Promise<Json>;
-  /** Called with `notifications/progress` and the like. */
+  /** Called with `notifications/progress` and other notifications. */
   onNotification?: (method: string, params: Json) => void;
   /** Called with the state of the task that a request became. */
   onTask?: (task: TaskState) => void;
-  /** Called when no server answers about a task, and once one answers again. */
+  /** Called when no server responds about a task, and when one does again. */
   onAnswering?: (isAnswering: boolean) => void;
-  /** Called before a request begins again with the answers of one round. */
+  /** Called before a request is repeated with the answers of one round. */
   onRound?: () => void;
 }
 
 /**
- * The connection of a client to its server, in a session if its revision has
- * sessions: in 2026-07-28 every request says what a session would know.
+ * The connection of a client to its server: a session, or since MCP 2026-07-28
+ * requests that each carry what a session would know.
  */
 export class Connection {
   /** The request IDs of responses. */
@@ -119,7 +118,7 @@ export class Connection {
   }
 
   /**
-   * Reads a result. The messages before it go to the callbacks.
+   * Reads a result, and passes the messages before it to the callbacks.
    *
    * @throws {ServerError}
    */
@@ -146,12 +145,12 @@ export class Connection {
   }
 
   /**
-   * Yields the messages of an answer: one if it is JSON, or all those of its
+   * Yields the messages of a response: one if it is JSON, or all those of its
    * stream.
    *
    * @throws {Error} for a body that is no message, for a message of over 64 Mi
-   * characters or over 500 levels, and for a stream without end: of over 128 Mi
-   * characters, or a million events, comments included
+   * characters or over 500 levels, and for a stream of over 128 Mi characters
+   * or a million events, comments included
    */
   async *messages(response: Response): AsyncGenerator<Message> {
     const type = response.headers.get("content-type") ?? "";
@@ -163,7 +162,7 @@ export class Connection {
     let size = 0;
     let total = 0;
     let count = 0;
-    /** The last characters, in which the end of an event may have begun. */
+    /** The last characters, with which the end of an event may begin. */
     let tail = "";
     try {
       for (;;) {
@@ -241,7 +240,7 @@ export class Connection {
     return false;
   }
 
-  /** Makes the error for an answer without a message. */
+  /** Makes the error for a response without a message. */
   static #unanswered({ status, headers }: Response, what: string): Error {
     const words = `${status} ${headers.get("content-type") ?? ""}`.trim();
     const error = new Error(`The answer ${what}: ${words}`);
@@ -274,11 +273,11 @@ export class Connection {
   static readonly #MAX_LEVELS = 500;
   /**
    * The maximum number of events of a stream. At one comment every 15 seconds,
-   * a stream takes half a year to reach it.
+   * that takes half a year.
    */
   static readonly #MAX_EVENTS = 1_000_000;
 
-  /** Posts one request; its answer may be a stream. */
+  /** Posts one request; the response may be a stream. */
   async post(
     method: string,
     params: Json = {},
@@ -288,8 +287,8 @@ export class Connection {
   }
 
   /**
-   * Encodes a request, for code that sends the request by other means. In 2025,
-   * opens the session first, unless the request is `initialize`.
+   * Encodes a request, for code that sends it by other means. Opens the session
+   * first if the revision has sessions, unless the request is `initialize`.
    */
   async encode(method: string, params: Json = {}): Promise<EncodedRequest> {
     const id = this.options.nextId?.() ?? ++this.#lastId;
@@ -361,8 +360,8 @@ export class Connection {
   }
 
   /**
-   * Returns the ID of the session, and opens it if need be; undefined if there
-   * are no sessions.
+   * Returns the ID of the session, opened if necessary. Undefined if there are
+   * no sessions.
    */
   async sessionId(): Promise<string | undefined> {
     if (this.revision === "2026-07-28") return undefined;
@@ -388,7 +387,7 @@ export class Connection {
     await response.body?.cancel();
   }
 
-  /** Posts a message of the session that has no answer. */
+  /** Posts a notification of the session. */
   protected async notify(message: Json): Promise<void> {
     const headers = await this.#sessionHeaders();
     const response = await this.send(this.#encoded(message, headers));

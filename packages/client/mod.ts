@@ -1,5 +1,5 @@
 /**
- * A small MCP client: both generations of the protocol, sign-in, progress,
+ * A small MCP client: all revisions of the protocol, sign-in, progress,
  * questions and tasks.
  *
  * @module

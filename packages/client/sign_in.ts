@@ -1,14 +1,14 @@
 /**
  * Signing in to an MCP server as its client: finding its authorization server,
- * registration, and the authorization code flow with PKCE. The data of a sign-in
- * are plain objects that can be stored.
+ * registration, and the authorization code flow with PKCE. The data of a
+ * sign-in are plain objects that can be stored.
  *
  * @module
  * @see RFC 9728, RFC 8414, RFC 7591, RFC 6749 §4.1, RFC 7636, RFC 9207
  */
 import type { Json } from "./connection.ts";
 
-/** The parameters of a challenge that concern a client. */
+/** The parameters of a `WWW-Authenticate` challenge that a client needs. */
 export interface Challenge {
   /** The code of RFC 6750 §3.1, such as `insufficient_scope`. */
   error?: string;
@@ -26,48 +26,43 @@ export interface Registration {
   revocationEndpoint?: string;
 }
 
-/** A sign-in that goes on in a browser. */
+/** A sign-in that the person completes in a browser. */
 export interface SignInRequest extends Registration {
-  /** The URL that the person opens. */
   url: string;
   state: string;
   codeVerifier: string;
-  /** True if the server promises to name its issuer in the response. */
+  /** True if the server promises `iss` in the response (RFC 9207). */
   returnsIssuer: boolean;
 }
 
-/** Tokens of a server. */
 export interface Tokens {
   accessToken: string;
   refreshToken?: string;
   /** Epoch milliseconds. */
   expiresMilliseconds?: number;
-  /** The scopes that were granted, if the server names them. */
+  /** The granted scopes, if the server names them. */
   scope?: string;
 }
 
 /** A refusal of an authorization server. */
 export interface SignInError extends Error {
-  /** The HTTP status. */
   status: number;
   /** The code of RFC 6749 §5.2, such as `invalid_grant`. */
   error?: string;
 }
 
 export interface SignInOptions {
-  /** The address of `/mcp`. */
+  /** The URL of the MCP endpoint. */
   url: string;
-  /** The address to which the browser returns. */
   redirectUri: string;
   clientName: string;
   /**
-   * A client ID that is registered at this issuer; without one the client
+   * A client ID that is registered at this issuer; if absent, the client
    * registers.
    */
   registered?: { clientId: string; issuer?: string };
   /**
-   * The metadata address in the server's challenge; by default the well-known
-   * one.
+   * The metadata URL in the server's challenge; by default the well-known one.
    */
   metadataUrl?: string;
   /** Scopes, separated by spaces; by default those that the server names. */
@@ -81,11 +76,11 @@ export interface SignInOptions {
 }
 
 /**
- * Signs in to MCP servers. It sends nothing over http except to this machine,
- * and follows no redirect. Like `Client`, the class uses nothing of its module.
+ * Signs in to MCP servers. Sends nothing over http except to loopback, and
+ * follows no redirect. Like `Client`, the class uses nothing of its module.
  */
 export class SignIn {
-  /** @param url the address of the resource, which is `/mcp` */
+  /** @param url the URL of the resource: the MCP endpoint */
   private constructor(
     private readonly url: string,
     private readonly fetcher: typeof fetch = globalThis.fetch,
@@ -153,7 +148,7 @@ export class SignIn {
   }
 
   /**
-   * Makes a well-known address (RFC 8615): the name is between origin and path.
+   * Makes a well-known URL (RFC 8615), with the name between origin and path.
    */
   static #wellKnown(address: string, name: string): string {
     const { origin, pathname } = new URL(address);
@@ -176,9 +171,9 @@ export class SignIn {
   }
 
   /**
-   * Checks that an address is https. It may be http on this machine only if the
-   * resource is on this machine too: a resource elsewhere could otherwise reach
-   * programs that listen here.
+   * Checks that a URL is https. It may be http on loopback only if the resource
+   * is on loopback too: a resource elsewhere could otherwise reach local
+   * programs.
    */
   #checkAddress(value: unknown): URL {
     const isLocal = (url: URL | null) =>
@@ -233,7 +228,7 @@ export class SignIn {
     return Array.isArray(value) ? value.map(String) : [];
   }
 
-  /** Registers a client and starts a sign-in that goes on in a browser. */
+  /** Registers a client and makes the authorization request. */
   static async begin(options: SignInOptions): Promise<SignInRequest> {
     const { url, redirectUri, registered } = options;
     const site = new SignIn(url, options.fetch);
@@ -280,7 +275,7 @@ export class SignIn {
     };
   }
 
-  /** Lists the scopes to ask for, separated by spaces. */
+  /** Lists the scopes to request, separated by spaces. */
   static #scopes(
     { scope, isLasting }: SignInOptions,
     server: Json,
@@ -295,10 +290,7 @@ export class SignIn {
     return [...new Set([...scopes, ...lasting])].join(" ");
   }
 
-  /**
-   * Exchanges the code of the authorization response with which the browser
-   * returned.
-   */
+  /** Exchanges the code in the authorization response. */
   static async finish(
     request: SignInRequest,
     response: URLSearchParams,

@@ -1,8 +1,8 @@
 /**
- * The bundle of a server in `dist/`, which starts faster than the sources. The
- * bundle includes the permissions, which become the `deno.json` of a release.
- * In `dist/` that file has another name: otherwise Deno would take the paths in
- * it as relative to that folder.
+ * The bundle of a server in `dist/`, which starts faster than the sources. It
+ * includes the permissions, which become the `deno.json` of a release. In
+ * `dist/` that file has another name: otherwise Deno would resolve its paths
+ * against that folder.
  *
  * @module
  */
@@ -12,9 +12,9 @@ const FOLDER = "dist";
 
 /**
  * Bundles `main.ts`. With `postgres`, bundles only the package that a server
- * loads if `KV_PATH` is a `postgres://` address, into the same folder.
+ * loads if `KV_PATH` is a `postgres://` URL, into the same folder.
  *
- * @throws {CreateError} with the bundler's complaint
+ * @throws {CreateError} with the bundler's message
  */
 export async function bundle({ postgres }: { postgres: boolean }) {
   if (postgres) {

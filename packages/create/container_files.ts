@@ -1,6 +1,6 @@
 /**
- * The files that a project gets on request: the files for a container, which
- * are copies of our own, and a workflow that checks each push.
+ * The optional files of a project: the files for a container, which are copies
+ * of our own, and a workflow that checks each push.
  *
  * @module
  */
@@ -20,7 +20,7 @@ jobs:
       - run: deno task ci
 `;
 
-/** Reads a file of the package, from a disk or from a web address. */
+/** Reads a file of the package, from a disk or from a URL. */
 async function read(path: string): Promise<string> {
   const response = await fetch(new URL(`../../${path}`, import.meta.url));
   if (!response.ok) {
@@ -30,7 +30,7 @@ async function read(path: string): Promise<string> {
 }
 
 /**
- * The makers of files, keyed by the word on the command line. Each returns
+ * The functions that make files, by the name on the command line. Each returns
  * texts keyed by path.
  */
 export const ADDITIONS: Readonly<

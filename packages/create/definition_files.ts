@@ -1,6 +1,6 @@
 /**
- * A new tool, resource or prompt: its name, its file, its test, and its place
- * in the list of its folder and in `server.ts`.
+ * A new tool, resource or prompt: its name, its file, its test, and its entry
+ * in the module that lists its kind and in `server.ts`.
  *
  * @module
  */
@@ -8,7 +8,10 @@ import { Exit } from "../call/failure.ts";
 import { CreateError } from "./files.ts";
 import { PACKAGE } from "./source.ts";
 
-/** The kinds of definitions; the folder of each is its plural. */
+/**
+ * The kinds of definitions, each listed by the `mod.ts` of a folder with the
+ * plural name.
+ */
 export type Kind = "tool" | "resource" | "prompt";
 
 /** Parses `searchMail` and `search-mail` as `search_mail`. */
@@ -36,8 +39,8 @@ function variableOf(name: string): string {
 }
 
 /**
- * Makes the files of a definition, keyed by path. In a clone its folder is
- * below `src/`.
+ * Makes the files of a definition, keyed by path. In a clone its folder is in
+ * `src/`.
  */
 export function definitionFiles(
   kind: Kind,
@@ -116,7 +119,7 @@ Deno.test("${name} answers", async () => {
 `;
 }
 
-/** Generates the list of a folder that has no definitions yet. */
+/** Generates the module that lists a kind without definitions. */
 export function emptyList(kind: Kind): string {
   const type = titleOf(kind);
   return `import type { ${type} } from "${PACKAGE}";
@@ -127,8 +130,8 @@ export const ${kind}s: ${type}[] = [];
 }
 
 /**
- * Adds a definition to the list of its kind. Undefined if the list is not in
- * the form that this module writes.
+ * Adds a definition to the source of the module that lists its kind. Undefined
+ * if the module does not have the form that this command writes.
  */
 export function listDefinition(
   kind: Kind,
@@ -156,8 +159,8 @@ export function listDefinition(
 }
 
 /**
- * Makes a server serve the list of a kind. Undefined if the server's file is
- * not in the form that this module writes.
+ * Makes a server serve the definitions of a kind. Undefined if the server's
+ * source does not have the form that this command writes.
  */
 export function serveList(kind: Kind, server: string): string | undefined {
   const list = `${kind}s`;

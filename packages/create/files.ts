@@ -1,8 +1,3 @@
-/**
- * Files of a project on disk.
- *
- * @module
- */
 import { dirname } from "node:path";
 import { Failure } from "../call/failure.ts";
 
@@ -11,7 +6,6 @@ export class CreateError extends Failure {
   override name = "CreateError";
 }
 
-/** True if a file or a folder exists at the path. */
 export async function exists(path: string): Promise<boolean> {
   return await Deno.lstat(path).then(() => true, (error) => {
     if (error instanceof Deno.errors.NotFound) return false;
@@ -46,8 +40,8 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 }
 
 /**
- * Makes a git repository without a commit. Does nothing if there is one, or if
- * git is not installed.
+ * Makes a git repository without a commit, unless there is one or git is
+ * missing.
  */
 export async function initializeGit(root: string): Promise<void> {
   const git = (...args: string[]) =>
@@ -65,7 +59,7 @@ export async function initializeGit(root: string): Promise<void> {
   }
 }
 
-/** Formats written files: long names make long lines. */
+/** Formats files after names were inserted, which change line lengths. */
 export async function formatFiles(
   root: string,
   paths: readonly string[] = [],
@@ -78,7 +72,6 @@ export async function formatFiles(
   }).output();
 }
 
-/** Formats the text of a module. */
 export async function formatted(text: string): Promise<string> {
   await using process = new Deno.Command(Deno.execPath(), {
     args: ["fmt", "--quiet", "--ext=ts", "-"],
@@ -94,11 +87,10 @@ export async function formatted(text: string): Promise<string> {
 
 /**
  * Reserves a path for one command, until the returned object is disposed of. If
- * the process dies, the system lifts the lock.
+ * the process dies, the system removes the lock.
  *
- * @param doing the words for others that want the path meanwhile
- *
- * @throws {CreateError} when another process has reserved it
+ * @param doing the message for other commands that want the path
+ * @throws {CreateError} if another process has reserved it
  */
 export async function reserve(
   path: string,
@@ -124,7 +116,11 @@ export async function reserve(
   };
 }
 
-/** Reserves a project for a command that changes it. @throws {CreateError} */
+/**
+ * Reserves a project for a command that changes it.
+ *
+ * @throws {CreateError}
+ */
 export const reserveProject = (root = ".") =>
   reserve(
     `${root}/server.ts`,

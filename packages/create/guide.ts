@@ -10,7 +10,6 @@ function file(path: string, text: string): string {
   return `\`\`\`${path.split(".").at(-1)}\n${commentOf(path)}\n${text}\`\`\`\n`;
 }
 
-/** Returns the text of the guide. */
 export function guide(): string {
   return `# A whole server
 

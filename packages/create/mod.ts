@@ -63,7 +63,6 @@ In a project:
 /** The flags of all commands. */
 const FLAGS = USAGE.match(/--[a-z]+/g)!;
 
-/** Runs a command. @throws {Failure} */
 async function run(args: readonly string[]): Promise<void> {
   const [command, name] = args;
   /**
@@ -140,7 +139,7 @@ async function createProject(directory: string): Promise<void> {
   ${task} ci                      # checks everything`);
 }
 
-/** True if the directory holds anything besides an empty repository. */
+/** True if the directory has anything but an empty repository. */
 async function hasContent(directory: string): Promise<boolean> {
   if (!await exists(directory)) return false;
   const { isDirectory } = await Deno.stat(directory);
@@ -151,7 +150,10 @@ async function hasContent(directory: string): Promise<boolean> {
   return false;
 }
 
-/** Adds a definition of a kind, its test, and its place in the list. */
+/**
+ * Adds a definition of a kind, its test, and its entry in the module that lists
+ * it.
+ */
 async function addDefinition(kind: Kind, given: string): Promise<void> {
   const name = parseDefinitionName(kind, given);
   await using _reserved = await reserveProject();

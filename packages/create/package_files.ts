@@ -1,5 +1,5 @@
 /**
- * The package as a project carries it: the files that a release publishes, in
+ * The package as a project contains it: the files that a release publishes, in
  * `vendor/tool-server/`.
  *
  * @module
@@ -7,7 +7,7 @@
 import { CreateError, replaceFile, reserve } from "./files.ts";
 import { PACKAGE, VENDOR } from "./source.ts";
 
-/** The members of a package's `deno.json` that matter here. */
+/** The members of a package's `deno.json` that are read. */
 interface Manifest {
   name: string;
   version: string;
@@ -24,14 +24,14 @@ async function readManifest(root: string): Promise<Manifest> {
   );
 }
 
-/**
- * True for the folder of a clone, which has its own definitions below `src/`.
- */
+/** True for the folder of a clone, which has its own definitions in `src/`. */
 export async function isClone(root: string): Promise<boolean> {
   return await readManifest(root).then(() => true, () => false);
 }
 
-/** True if a release leaves the path out: a pattern has `*` for one name. */
+/**
+ * True if a release omits the path. In its patterns, `*` stands for one name.
+ */
 function isExcluded(path: string, { publish }: Manifest): boolean {
   return publish.exclude.some((pattern) => {
     const parts = pattern.split("/");

@@ -11,13 +11,12 @@ import { firstExample, grantedVariables, printList } from "./settings.ts";
 import { PACKAGE, PUBLISHED, type Source } from "./source.ts";
 import { titleOf } from "./definition_files.ts";
 
-/** The choices for a new project. */
 interface ProjectOptions {
   /** The name for programs: `my-tools`. */
   name: string;
   /**
-   * The copy of the package that the project uses. By default the published
-   * package.
+   * The copy of the package that the project uses; by default the published
+   * one.
    */
   source?: Source;
 }
@@ -73,7 +72,6 @@ const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 const WATCH = "deno run --quiet --watch --no-clear-screen -P --no-prompt " +
   "--env-file=.env main.ts --no-drain --views";
 
-/** The tasks of a project. */
 export const TASKS: Readonly<Record<string, string>> = {
   "dev": `${CHECK} & ${WATCH}`,
   "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
@@ -87,10 +85,7 @@ export const TASKS: Readonly<Record<string, string>> = {
   "ts": `deno run -qA --env-file ${PACKAGE}/cli`,
 };
 
-/**
- * Generates `deno.json` with short lists on few lines: Deno would give every
- * variable a line of its own.
- */
+/** Generates `deno.json` with short lists on few lines. */
 function configuration({ configuration, host, read = [] }: Source): string {
   const lists = {
     env: grantedVariables([], SETTINGS, []),

@@ -7,7 +7,6 @@
 import { PACKAGE, type Source } from "./source.ts";
 import { titleOf } from "./definition_files.ts";
 
-/** Returns the text of a project's README. */
 export function readmeFile(name: string, { place }: Source): string {
   const origin = place === undefined ? UPDATE : `This project uses ${place}
 
@@ -71,7 +70,6 @@ const UPDATE =
 and run \`deno task ts settings\` and \`deno task ci\`.
 `;
 
-/** Returns the text of a project's `AGENTS.md`. */
 export function agentsFile(name: string, { module }: Source): string {
   return `# Working in ${name}
 

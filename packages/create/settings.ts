@@ -28,13 +28,12 @@ import { oneLine } from "../../src/core/settings/complaint.ts";
 import { print } from "../call/standard_output.ts";
 import { CreateError, formatFiles, replaceFile } from "./files.ts";
 
-/** The schemas of declared settings, keyed by the name of the variable. */
+/** The schemas of declared settings, keyed by variable. */
 type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
 
 /** A setting of the server, or one that the project declares. */
 type Row = NamedSetting & Partial<OwnSetting>;
 
-/** Every setting of the server, those of features included. */
 export const TABLE = new SettingsTable(FEATURES);
 
 const OWN = "Your own settings";
@@ -44,7 +43,7 @@ const HEAD = "Copy to .env and remove the # of each setting that you change. " +
   "separated by commas. A value with # or $ in it goes between two '. This " +
   "file is written by `deno task ts settings`.";
 
-/** Lists the groups of settings; those that the project declares come last. */
+/** Lists the groups of settings, those that the project declares last. */
 function groupsOf(settings: DeclaredSettings): [string, readonly Row[]][] {
   const own = [...settings].filter(([name]) => !TABLE.has(name))
     .map((entry) => TABLE.own(...entry));
@@ -96,7 +95,7 @@ function heading(title: string): string {
   return `# --- ${title} `.padEnd(78, "-") + "\n";
 }
 
-/** Formats one setting; commented out, unless it is required. */
+/** Formats one setting, commented out unless it is required. */
 function printSetting({ isRequired, ...setting }: Row): string {
   const { name, words, secret, example = "" } = setting;
   const unset = setting.unset && oneLine(`Unset: ${setting.unset}`);
@@ -135,7 +134,7 @@ const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "`deno\u00a0task\u00a0ts\u00a0settings` writes this page, and `.env.example` " +
   "with examples.";
 
-/** Generates a page that explains every setting, in Markdown. */
+/** Generates a Markdown page that explains every setting. */
 export function settingsPage(settings: DeclaredSettings): string {
   const groups = groupsOf(settings).map(([title, rows]) => {
     const table = [["Variable", "Default", "Meaning"], ...rows.map(cellsOf)];
@@ -183,12 +182,12 @@ export function namesIn(example: string): string[] {
 }
 
 /**
- * The prefixes of our settings. All variables with them may be read, so that a
- * misspelt one is found.
+ * The prefixes of our settings. The server may read all variables with them, to
+ * report misspelt ones.
  */
 const PATTERNS = ["ACCOUNT_*", "AUTH_*", "OAUTH_*", "CIMD_*", "JWT_*"];
 
-/** Computes the variables that a project may read from now on. */
+/** Returns the variables that a project may read from now on. */
 export function grantedVariables(
   granted: readonly string[],
   settings: DeclaredSettings,
@@ -224,10 +223,7 @@ export function printList(
   return `[\n${wrap(texts.join(", "), `${indent}  `)}${indent}]`;
 }
 
-/**
- * Writes the variables that may be read into a `deno.json`, and leaves the rest
- * as it is.
- */
+/** Replaces the list of readable variables in a `deno.json`. */
 function withVariables(text: string, allow: readonly string[]): string {
   const [list, before, indent] =
     /("env":\s*\{\s*?( *)"allow":\s*)\[[^\]]*\]/.exec(text) ?? [];
@@ -248,10 +244,10 @@ interface Configuration {
 }
 
 /**
- * Writes the files from the project's declarations; with `isCheck` it only
- * reports differences.
+ * Writes the files from the project's declarations; with `isCheck` only reports
+ * differences.
  *
- * @throws {CreateError} when a file is out of date, or there is no project
+ * @throws {CreateError} if a file is out of date, or there is no project
  */
 export async function updateSettings(
   { isCheck, isAll }: { isCheck: boolean; isAll?: boolean },

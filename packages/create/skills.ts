@@ -18,7 +18,8 @@ interface SkillFolder {
  * Generates the module that imports the files of every skill, so that they are
  * part of the program. Texts are imported as text, other files as bytes.
  *
- * @throws {CreateError} for a folder without `SKILL.md`, or of another name
+ * @throws {CreateError} for a folder without `SKILL.md`, or with another name
+ * than the skill
  */
 export function skillsModule(folders: readonly SkillFolder[]): string {
   const imports: string[] = [];
@@ -64,7 +65,7 @@ function checkFolder({ name, files }: SkillFolder): void {
   }
 }
 
-/** Decodes bytes as UTF-8; undefined if they are not text. */
+/** Decodes bytes as UTF-8. Undefined if they are not text. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -77,10 +78,10 @@ const FOLDER = "skills";
 const LIST = `${FOLDER}/mod.ts`;
 
 /**
- * Writes the list of the skills in this directory; with `isCheck` it only
- * checks that the list is up to date.
+ * Writes the module that lists the skills in this directory; with `isCheck`
+ * only checks that it is up to date.
  *
- * @throws {CreateError} when the list is out of date, or a folder is no skill
+ * @throws {CreateError} if it is out of date, or a folder is no skill
  */
 export async function updateSkills({ isCheck }: { isCheck: boolean }) {
   const folders = await readFolders();

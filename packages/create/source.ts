@@ -1,7 +1,7 @@
 /**
  * The copy of the package that makes a project, and that the project then uses:
- * the package in the registry, a copy of a clone in the project's own folder,
- * or the sources at a web address.
+ * the published package, a copy of a clone in the project's folder, or the
+ * sources at a URL.
  *
  * @module
  */
@@ -15,28 +15,26 @@ export const PACKAGE = "@tool-server/tool-server";
 /** The folder of a project that has its own copy of the package. */
 export const VENDOR = "vendor/tool-server";
 
-/** A copy of the package, as a project finds it. */
+/** A copy of the package, as a project uses it. */
 export interface Source {
   /** The members of the project's `deno.json` that point to the copy. */
   configuration: Record<string, unknown>;
   /** The module of the copy, for `deno doc`. */
   module: string;
-  /** The folder that the project's copy is made from. */
+  /** The folder from which the project's copy is made. */
   root?: string;
-  /** A host that is no registry: Deno imports from it only with a flag. */
+  /** A host from which Deno imports only with a flag. */
   host?: string;
   /** Folders of the copy that a program may have to read while it runs. */
   read?: readonly string[];
   /**
-   * The place of the copy, in words for readers of the project; undefined for
-   * the published package.
+   * A description of where the copy is; undefined for the published package.
    */
   place?: string;
 }
 
 const IMPORTS = { [PACKAGE]: `jsr:${PACKAGE}@${VERSION}` };
 
-/** The published package. */
 export const PUBLISHED: Source = {
   configuration: { imports: IMPORTS },
   module: `jsr:${PACKAGE}`,
@@ -62,8 +60,8 @@ export async function findSource(): Promise<Source> {
 }
 
 /**
- * Makes the source of a project that has its own copy of the folder `root`.
- * `root` is a clone of the repository `origin`, if that is known.
+ * Makes the source of a project that has its own copy of the folder `root`, a
+ * clone of the repository `origin` if known.
  */
 export function carriedSource(root: string, origin?: string): Source {
   const clone = origin ?? "ADDRESS-OR-FOLDER";
@@ -83,9 +81,8 @@ deno task ts update ../tool-server
 }
 
 /**
- * Reads the address from which a folder was cloned, without a name or a
- * password. Undefined if the folder is no clone, or a clone of a folder on this
- * machine.
+ * Reads the URL from which a folder was cloned, without user and password.
+ * Undefined if the folder is no clone, or a clone of a local folder.
  */
 async function originOf(root: string): Promise<string | undefined> {
   if (!await exists(`${root}/.git`)) return undefined;
@@ -97,7 +94,7 @@ async function originOf(root: string): Promise<string | undefined> {
 }
 
 /**
- * Formats the address of a repository without credentials; undefined if others
+ * Returns the URL of a repository without credentials. Undefined if others
  * cannot clone it.
  */
 export function printOrigin(address: string): string | undefined {
@@ -111,8 +108,8 @@ export function printOrigin(address: string): string | undefined {
 }
 
 /**
- * Makes the source of a project that uses the modules at a web address. These
- * modules use bare import specifiers, which only our own import map resolves.
+ * Makes the source of a project that uses the modules at a URL. They use bare
+ * import specifiers, which only our own import map resolves.
  */
 export function addressSource(root: URL, own: OwnConfiguration): Source {
   const imports = Object.entries(own.exports).map(([entry, path]) => [

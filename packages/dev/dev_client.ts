@@ -7,17 +7,15 @@
 import type { Loose } from "./host_view.ts";
 import type { Client, SignIn, TaskState } from "../client/mod.ts";
 
-/** The client by which the page sends requests to its server. */
 export type DevClient = ReturnType<typeof devClient>;
 
 /** The parts of the client, and the page's tools and callbacks. */
 interface Surroundings {
   Client: typeof Client;
   SignIn: typeof SignIn;
-  /** The tools as the server lists them. */
   tools: readonly Loose[];
   onRefused(kind: "sign-in" | "token"): void;
-  /** Called with each state of a call that goes on as a task. */
+  /** Called with each state of a call that continues as a task. */
   onTask(task: TaskState): void;
 }
 
@@ -70,13 +68,13 @@ export function devClient(
     /**
      * Returns the result of a request.
      *
-     * @throws {Error} in the server's words
+     * @throws {Error} with the server's message
      */
     request: (method: string, params: Loose): Promise<Loose> =>
       client.request(method, params),
 
     /**
-     * Sends the person to the sign-in. With `token`, for a server without
+     * Redirects the person to the sign-in. With `token`, for a server without
      * sign-in, stores the token instead.
      */
     async signIn(token?: string): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * The answers of the page for development to the requests of a view.
+ * The development page's responses to the requests of a view.
  *
  * @module
  */
@@ -9,14 +9,13 @@ import type { MessageLog } from "./message_log.ts";
 import type { Remembered } from "./page_memory.ts";
 import type { Palette } from "./host_style.ts";
 
-/** Makes the answers. The source text of this function runs in the page. */
+/** Makes the responses. The source text of this function runs in the page. */
 export function hostAnswers(
   page: Loose,
   { tools, client, palette, make, setMode }: Pick<MessageLog, "make"> & {
     tools: readonly Loose[];
     client: DevClient;
     palette: Palette;
-    /** Changes the display mode, and returns the new one. */
     setMode(mode: string): string;
   },
 ) {
@@ -26,7 +25,11 @@ export function hostAnswers(
     document.getElementById("said").append(make("li", words, who));
   }
 
-  /** Answers a request of the view. @throws {Error} if the host refuses it */
+  /**
+   * Handles a request of the view.
+   *
+   * @throws {Error} if the host refuses it
+   */
   async function answer(method: string, params: Loose): Promise<unknown> {
     switch (method) {
       case "tools/call": {

@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page for development, which shows views while they are written.
+ * The development page, which shows views while they are written.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { raw } from "@hono/hono/html";
 import { Layout } from "../../src/core/pages/layout.tsx";
 import type { JsonObject } from "../../src/core/json.ts";
 
-/** A tool as it is listed, with a mark if it has a view. */
+/** A listed tool, marked if it has a view. */
 export type ShownTool = JsonObject & {
   name: string;
   title?: string;

@@ -1,6 +1,6 @@
 /**
- * The functions and classes of the script of the page for development. Their
- * source texts are put into the page, so none uses anything from outside.
+ * The functions and classes of the development page's script. Their source
+ * texts are put into the page, so none uses anything from outside.
  *
  * @module
  */
@@ -11,9 +11,7 @@ import { hostView, type Loose } from "./host_view.ts";
 import { messageLog } from "./message_log.ts";
 import { pageMemory } from "./page_memory.ts";
 
-/**
- * Returns the arguments to start with: defaults and examples, if there are any.
- */
+/** Returns the initial arguments: defaults and examples. */
 function firstInput({ inputSchema: { properties = {} } }: Loose): Loose {
   return Object.fromEntries(
     Object.entries(properties).map(([name, schema]: Loose) => [

@@ -1,6 +1,6 @@
 /**
- * The style of the development page, in addition to the style of all pages. Our
- * host also offers its colours to views.
+ * The style of the development page, in addition to the style of all pages. It
+ * also offers its colours to views.
  *
  * @module
  * @see MCP Apps 2026-01-26, Theming

@@ -1,6 +1,6 @@
 /**
- * The host's end of the channel to a view. The development page takes the role
- * of ChatGPT or Claude.
+ * The host's end of the channel to a view. The development page is a host like
+ * ChatGPT or Claude.
  *
  * @module
  * @see MCP Apps 2026-01-26, Communication Protocol
@@ -10,7 +10,6 @@
 // deno-lint-ignore no-explicit-any
 export type Loose = any;
 
-/** The window of a frame, and the window that receives its messages. */
 interface Windows {
   /** The window that receives the messages of all frames. */
   own: {
@@ -23,14 +22,11 @@ interface Windows {
 
 /** The host's callbacks for its view. */
 export interface HostSide {
-  /** The host's context at the beginning; `setContext` reports changes. */
+  /** The host's initial context; `setContext` reports changes. */
   context: Record<string, unknown>;
-  /**
-   * Answers any request that is not handled here: returns the result, or
-   * throws.
-   */
+  /** Handles any other request: returns the result, or throws. */
   answer(method: string, params: Loose): unknown;
-  /** Called with the size in CSS pixels that the view wants. */
+  /** Called with the size in CSS pixels that the view requests. */
   resize(size: { width?: number; height?: number }): void;
   /** Called with every message. */
   watch(from: "host" | "view", message: Loose): void;
@@ -50,7 +46,6 @@ export interface HostedView {
 
 /** The options to write into a page next to the function's source text. */
 export const HOST_OPTIONS = {
-  /** The host's declared capabilities. */
   capabilities: {
     openLinks: {},
     downloadFile: {},

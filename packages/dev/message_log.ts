@@ -1,13 +1,12 @@
 /**
- * The list of messages between the view and its host, and of problems, on the
- * page for development.
+ * The development page's list of messages between the view and its host, and of
+ * problems.
  *
  * @module
  */
 
 import type { HostSide, Loose } from "./host_view.ts";
 
-/** The list, and the maker of elements. */
 export type MessageLog = ReturnType<typeof messageLog>;
 
 /** Makes the list. The source text of this function runs in the page. */

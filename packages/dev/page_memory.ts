@@ -1,6 +1,5 @@
 /**
- * State of the page for development that survives a reload while its tab is
- * open.
+ * State of the development page that survives a reload while its tab is open.
  *
  * @module
  */
@@ -16,7 +15,7 @@ export interface Remembered {
   shown: Record<string, { input: Loose; result: Loose; isCalled: boolean }>;
 }
 
-/** Opens the memory. The source text of this function runs in the page. */
+/** Opens the state. The source text of this function runs in the page. */
 export function pageMemory(page: Loose) {
   const { sessionStorage: kept } = page;
   const remembered: Remembered = {

@@ -25,7 +25,7 @@ import { HOST_OPTIONS } from "./host_view.ts";
 import { HOST_STYLE, PALETTE } from "./host_style.ts";
 import { runHostPage } from "./run_host_page.ts";
 
-/** Some bundlers wrap functions in a call of __name to keep their names. */
+/** Some bundlers wrap functions in a call of `__name` to keep their names. */
 const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
   ${
   Object.entries(PARTS).map(([name, part]) => `${name}: ${partText(part)},`)
@@ -36,10 +36,10 @@ const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
 }))((f) => f);`;
 
 /**
- * The script that a view gets only in development, at the very beginning. It
- * reports errors in the view to the page around it. It is one line, so that
- * line numbers stay right. It does not report a blocked `eval`: libraries test
- * whether `eval` works, and if that matters, an error follows.
+ * The script at the very beginning of a view in development. It reports errors
+ * in the view to the page around it. It is one line, so that line numbers stay
+ * right. It does not report a blocked `eval`: libraries test whether `eval`
+ * works, and if that matters, an error follows.
  */
 const PROBLEM_SCRIPT = `<script>${
   `

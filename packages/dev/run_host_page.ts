@@ -1,5 +1,5 @@
 /**
- * The script of the page for development.
+ * The script of the development page.
  *
  * @module
  */
@@ -164,7 +164,10 @@ export async function runHostPage(
     at(id).addEventListener(type, act);
   }
 
-  /** The end of a sign-in that is under way: nothing is shown before. */
+  /**
+   * The end of a sign-in from which the browser returns. Nothing is shown
+   * before.
+   */
   const back = client.comeBack().catch((error) => complain(error.message));
 
   on("tool", "change", () => pick(at("tool").value));

@@ -1,5 +1,5 @@
 /**
- * The answer of a server to one request, or the reason why there is none.
+ * The response of a server to one request, or the reason why there is none.
  *
  * @module
  */
@@ -17,8 +17,8 @@ export interface Answer {
 }
 
 /**
- * Reads a body as text. From a stream it reads only the first message that
- * answers, because servers may keep a stream open for ever.
+ * Reads a body as text. From a stream it reads only the first message that is a
+ * response, because servers may keep a stream open for ever.
  */
 export async function readBody(
   response: Response,
@@ -92,7 +92,7 @@ const OBSTACLES: readonly [RegExp, found: string, fix: string][] = [
   ],
 ];
 
-/** Makes the fault for a request that was not answered. */
+/** Makes the fault for a request without a response. */
 export function unreachable({ origin }: URL, error: unknown): Fault {
   const words = wholeTextOf(error);
   const [, found, fix] = OBSTACLES.find(([said]) => said.test(words))!;

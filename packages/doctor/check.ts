@@ -6,7 +6,6 @@
  */
 import type { Site } from "./site.ts";
 
-/** A check of one property of a server. */
 export interface Check {
   /**
    * The property that is checked and, in brackets, the clients to which it
@@ -16,8 +15,8 @@ export interface Check {
   /**
    * Runs the check and describes a good result.
    *
-   * @throws {Fault} when the result is not good
-   * @throws {Skipped} when there is nothing to check
+   * @throws {Fault} if the result is not good
+   * @throws {Skipped} if the check does not apply
    */
   run(site: Site): string | Promise<string>;
 }

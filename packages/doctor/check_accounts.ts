@@ -8,7 +8,7 @@ import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 
 /**
- * Checks that a server whose tools need accounts of people can keep their keys.
+ * Checks that a server whose tools need people's accounts can store their keys.
  */
 export const ACCOUNTS_CHECK: Check = {
   name: "People's accounts at other services (everyone)",

@@ -131,8 +131,8 @@ function findLink(html: string, words: RegExp): string | undefined {
 }
 
 /**
- * Reads a document. Returns `{}` for a server without sign-in, which has no
- * such document.
+ * Reads a document; `{}` for a server without sign-in, which has no such
+ * document.
  */
 async function documentOf(read: () => Promise<Json>): Promise<Json> {
   try {

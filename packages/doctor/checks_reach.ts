@@ -1,6 +1,6 @@
 /**
- * The checks that clients can reach the server, and that it answers by the
- * rules of MCP.
+ * The checks that clients can reach the server, and that it responds as MCP
+ * requires.
  *
  * @module
  */
@@ -224,8 +224,8 @@ export const REACH_CHECKS: readonly Check[] = [
 ];
 
 /**
- * Checks that the server answers or cuts off two unfinished requests: one stops
- * within its headers, the other within its body.
+ * Checks that the server ends two unfinished requests: one stops within its
+ * headers, the other within its body.
  *
  * @throws {Fault} a warning
  */
@@ -265,7 +265,11 @@ const HALF_SENT = [
   },
 ];
 
-/** Checks that a page elsewhere may POST with these headers. @throws {Fault} */
+/**
+ * Checks that a page of another origin may POST with these headers.
+ *
+ * @throws {Fault}
+ */
 export async function checkPreflight(
   site: Site,
   target: string,

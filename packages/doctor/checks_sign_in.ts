@@ -86,7 +86,10 @@ async function askForProviders(site: Site): Promise<Record<string, unknown>> {
   }
 }
 
-/** The provider, the documents that a client reads, and their endpoints. */
+/**
+ * The checks of the provider, the documents that a client reads, and their
+ * endpoints.
+ */
 export const SIGN_IN_CHECKS: readonly Check[] = [
   PROVIDER_CHECK,
   {

@@ -1,6 +1,6 @@
 /**
  * The rules of the reviewers of directories: Anthropic's for Claude, OpenAI's
- * for ChatGPT. Their rules change; these are as of October 2026.
+ * for ChatGPT, as of October 2026.
  *
  * @module
  */
@@ -41,7 +41,11 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
 const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";
 const VIEW_TYPE = "text/html;profile=mcp-app";
 
-/** Checks that clients may read and show each view. @throws {Fault} */
+/**
+ * Checks that clients may read and show each view.
+ *
+ * @throws {Fault}
+ */
 async function checkViews(site: Site): Promise<string> {
   const { tools, extensions, read } = await site.description();
   const uris = new Set(
@@ -96,7 +100,7 @@ const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
 
 /**
  * Checks the limits that ChatGPT has for skills. A server checks the limits of
- * all clients at its start.
+ * all clients when it starts.
  */
 async function checkSkills(site: Site): Promise<string> {
   const { extensions, skills: list, read } = await site.description();

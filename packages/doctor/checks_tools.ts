@@ -39,7 +39,6 @@ const MAX_DESCRIPTION_LENGTH = 2048;
 
 const HINTS = ["readOnlyHint", "destructiveHint", "openWorldHint"] as const;
 
-/** The checks of a server's tools. */
 export const TOOL_CHECKS: readonly StoreCheck[] = [
   {
     name: "Tools",
@@ -137,14 +136,11 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
   ),
 ];
 
-/**
- * The maximum number of patterns of one tool that are examined, and the time
- * for each.
- */
+/** The maximum number of patterns of one tool that are examined. */
 const MAX_PATTERNS = 20;
 const PATTERN_MILLISECONDS = 500;
 
-/** True if a regular expression of the tool may backtrack without end. */
+/** True if a regular expression of the tool may backtrack for very long. */
 async function hasSlowPattern({ inputSchema }: ListedTool): Promise<boolean> {
   const patterns = [...patternsOf(inputSchema)].slice(0, MAX_PATTERNS);
   if (patterns.length === 0) return false;
@@ -160,7 +156,7 @@ async function hasSlowPattern({ inputSchema }: ListedTool): Promise<boolean> {
   });
 }
 
-/** Finds the patterns in a schema, without those of Zod's own formats. */
+/** Finds the patterns in a schema, except those of Zod's own formats. */
 function* patternsOf(schema: unknown): Iterable<string> {
   if (typeof schema !== "object" || schema === null) return;
   const { pattern, format } = schema as Json;
@@ -196,7 +192,7 @@ function eachTool(
   };
 }
 
-/** True if a model can fill in the input of a schema. */
+/** True if a model can make a valid input for a schema. */
 function canBeFilledIn(schema: Json | undefined): boolean {
   return schema?.type === "object" && typeof schema.properties === "object" &&
     !["anyOf", "oneOf", "allOf", "not", "if", "$ref"]

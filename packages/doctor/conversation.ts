@@ -14,10 +14,8 @@ import { Fault } from "./finding.ts";
 
 /** The server's description of itself. */
 export interface ServerDescription {
-  /** `serverInfo`. */
   serverInfo: Json;
   instructions?: string;
-  /** The extensions that the server's capabilities name. */
   extensions: Json;
   tools: readonly Json[];
   /** True if the first page of the list has all tools. */
@@ -35,7 +33,11 @@ export interface ServerDescription {
  */
 const MAX_PAGES = 20;
 
-/** Asks the server to describe itself, with sessions or without. @throws {Fault} */
+/**
+ * Reads the server's description of itself, with or without MCP sessions.
+ *
+ * @throws {Fault}
+ */
 export async function describe(
   clientOf: (options: Omit<ClientOptions, "url">) => Client,
   token: string | undefined,

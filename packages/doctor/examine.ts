@@ -1,5 +1,5 @@
 /**
- * Examines a server, one check after the other.
+ * Runs the checks of a server, one after the other.
  *
  * @module
  */
@@ -25,7 +25,6 @@ const CHECKS = [
   ...REGISTRATION_CHECKS,
 ];
 
-/** Examines the server at a URL. */
 export async function* examine(
   url: string,
   { stores = [], ...options }: ExamineOptions = {},

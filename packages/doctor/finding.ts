@@ -8,17 +8,15 @@ import { visible } from "../../src/core/log/log_line.ts";
 
 export interface Finding {
   /**
-   * The check's name, and the clients that it matters to: "CORS (Inspector)".
+   * The check's name, and the clients to which it matters: "CORS (Inspector)".
    */
   name: string;
   /**
    * `warning`: works only for some clients. `skipped`: an earlier check failed,
-   * or this server does not have what the check is for.
+   * or the check does not apply to this server.
    */
   result: "ok" | "warning" | "failed" | "skipped";
-  /** A description of the result. */
   found: string;
-  /** The way to fix the fault. */
   fix?: string;
   /** For `skipped`: the name of the finding that is its cause. */
   cause?: string;
@@ -49,8 +47,8 @@ const MARKS: Readonly<Record<Finding["result"], string>> = {
 };
 
 /**
- * Formats a finding with its fix in one line. Words that come from the server
- * cannot end the line or control the terminal.
+ * Formats a finding with its fix in one line. Text from the server cannot end
+ * the line or control the terminal.
  */
 export function printFinding({ name, result, found, fix }: Finding): string {
   const line = `${MARKS[result]}  ${name}: ${found}`;
@@ -61,8 +59,8 @@ const INDENT = " ".repeat(9);
 
 /**
  * Formats all findings as advice: the faults with their fixes, the warnings,
- * what could not be checked, and in one line what is well. Findings with the
- * same fix are joined.
+ * the skipped checks, and in one line what is well. Findings with the same fix
+ * are joined.
  */
 export function printReport(findings: readonly Finding[]): string {
   const parts: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * The estimated tokens that a list of tools costs in each conversation. Every
- * model counts in its own way.
+ * The estimated tokens that a list of tools costs in each conversation. Each
+ * model counts differently.
  *
  * @module
  */
@@ -9,7 +9,7 @@
  * Estimates the number of tokens in a text. A word of up to eleven letters is
  * one token, a longer one two or more. Three digits are one token, and so are
  * four punctuation characters in a row, as in JSON.
- * tests/imports/documents_suite.ts compares the estimate with the count of
+ * `tests/imports/documents_suite.ts` compares the estimate with the count of
  * GPT-4o.
  */
 export function estimateTokens(text: string): number {
@@ -36,8 +36,7 @@ interface CostlyTool {
 }
 
 /**
- * Estimates the tokens of the parts of a tool that clients pass on to their
- * model.
+ * Estimates the tokens of the parts of a tool that clients pass to their model.
  */
 export function tokensOfTool(tool: CostlyTool): number {
   const { name, description, inputSchema } = tool;

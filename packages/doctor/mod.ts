@@ -1,7 +1,7 @@
 /**
  * `deno task ts doctor [URL] [--store claude,chatgpt] [--token …]`: examines a
  * running server from outside, as its clients would, and with `--store` as the
- * reviewers of directories would. Exits 1 when something has to be fixed.
+ * reviewers of directories would. Exits 1 if something has to be fixed.
  *
  * @module
  */
@@ -22,8 +22,8 @@ const USAGE = "Usage: deno task ts doctor http://127.0.0.1:3000 " +
 type Arguments = ExamineOptions & { url: string };
 
 /**
- * Parses the command line. Without an address, the server that the environment
- * names is examined, with `TOOL_SERVER_TOKEN`.
+ * Parses the command line. Without a URL, the server that the environment names
+ * is examined, with `TOOL_SERVER_TOKEN`.
  *
  * @throws {UsageFailure}
  */
@@ -68,7 +68,11 @@ function connect({ protocol, hostname, port }: URL): Promise<Connection> {
     });
 }
 
-/** Parses the address of the server. @throws {UsageFailure} */
+/**
+ * Parses the URL of the server.
+ *
+ * @throws {UsageFailure}
+ */
 function parseAddress({ url, token }: Arguments): string {
   let parsed: URL;
   try {

@@ -25,15 +25,15 @@ const TIMEOUT_MILLISECONDS = 10_000;
 
 /** The browser in which the person signs in. */
 export interface Browser {
-  /** The redirect URI, at a port of this machine. */
+  /** The redirect URI, on a loopback port. */
   readonly redirectUri: string;
-  /** Shows the address of the sign-in to the person. */
+  /** Shows the URL of the sign-in to the person. */
   show(address: string): void;
   /** Waits for the authorization response that has this `state`. */
   response(state: string): Promise<URLSearchParams>;
 }
 
-/** A connection on which requests are written by hand. */
+/** A raw connection on which requests are written. */
 export interface Connection {
   write(bytes: Uint8Array): Promise<number>;
   read(into: Uint8Array): Promise<number | null>;
@@ -57,14 +57,14 @@ export interface SiteOptions {
    */
   namesNoProxy?: boolean;
   /**
-   * The longest wait for an answer to an unfinished request; 15,000 by default.
+   * The maximum time to wait for the response to an unfinished request; 15,000
+   * by default.
    */
   halfSentMilliseconds?: number;
 }
 
-/** The server under examination. Answers are remembered. */
+/** The server under examination. Responses are cached. */
 export class Site {
-  /** The origin, without a trailing slash. */
   readonly origin: string;
   #mcp: string;
   readonly #kept = new Map<string, Promise<unknown>>();
@@ -74,12 +74,12 @@ export class Site {
     this.#mcp = endpointsFor(url)[0];
   }
 
-  /** The address to which clients POST. */
+  /** The URL to which clients POST. */
   get mcp(): string {
     return this.#mcp;
   }
 
-  /** The server's own address: `mcp` without its last segment. */
+  /** The server's own URL: `mcp` without its last segment. */
   get base(): string {
     return this.#mcp.replace(/\/(mcp)?$/, "");
   }
@@ -88,7 +88,7 @@ export class Site {
    * Finds the URL to which clients POST. People give the server's URL, but
    * servers have their MCP endpoints at different paths below it.
    *
-   * @throws {Fault} when nothing answers
+   * @throws {Fault} if nothing responds
    */
   async locate(): Promise<void> {
     for (const endpoint of endpointsFor(this.url)) {
@@ -100,12 +100,16 @@ export class Site {
     [this.#mcp] = endpointsFor(this.url);
   }
 
-  /** True if only this machine can reach the server. */
+  /** True if the server is on loopback. */
   get isLocal(): boolean {
     return isLoopback(new URL(this.origin));
   }
 
-  /** Sends a request and follows no redirect. @throws {Fault} */
+  /**
+   * Sends a request without following redirects.
+   *
+   * @throws {Fault}
+   */
   async send(target: string, init: RequestInit = {}): Promise<Answer> {
     const url = new URL(target, this.origin);
     try {
@@ -121,7 +125,11 @@ export class Site {
     }
   }
 
-  /** Reads a JSON object at an address. @throws {Fault} */
+  /**
+   * Reads a JSON object at a URL.
+   *
+   * @throws {Fault}
+   */
   async readJson(target: string, fix: string): Promise<Json> {
     const { status, text } = await this.send(target, {
       headers: { accept: "application/json" },
@@ -131,10 +139,10 @@ export class Site {
   }
 
   /**
-   * Returns the answer to a request without credentials. Its `WWW-Authenticate`
-   * challenge points to the sign-in.
+   * Returns the response to a request without credentials. Its
+   * `WWW-Authenticate` challenge points to the sign-in.
    *
-   * @throws {Fault} when no one may call at this address
+   * @throws {Fault} if this is no MCP endpoint
    */
   greeting(): Promise<Answer> {
     return this.#keep("greeting", async () => {
@@ -162,7 +170,7 @@ export class Site {
     return this.#ask("2025-11-25", "initialize", headers);
   }
 
-  /** Sends `server/discover` of 2026-07-28, without credentials. */
+  /** Sends `server/discover` (MCP 2026-07-28), without credentials. */
   discover(): Promise<Answer> {
     return this.#ask("2026-07-28", "server/discover");
   }
@@ -195,7 +203,11 @@ export class Site {
     });
   }
 
-  /** Sends a request as `fetch` does, and reads its answer. @throws {Fault} */
+  /**
+   * Sends a request as `fetch` does, and reads its response.
+   *
+   * @throws {Fault}
+   */
   readonly fetch: typeof fetch = async (input, init) => {
     const { text, ...answer } = await this.send(String(input), init);
     const headers = new Headers(answer.headers);
@@ -285,7 +297,7 @@ export class Site {
   }
 
   /**
-   * Returns the address at which clients register themselves.
+   * Returns the registration endpoint.
    *
    * @throws {Fault} a warning if there is none, because an operator may want
    * that
@@ -308,7 +320,7 @@ export class Site {
   }
 
   /**
-   * Sends the beginning of a request. Returns true if the server answers or
+   * Sends the beginning of a request. Returns true if the server responds or
    * closes the connection in time.
    *
    * @throws {Skipped} if no connection can be opened
@@ -337,7 +349,7 @@ export class Site {
   }
 
   /**
-   * Asks the server, with credentials, for its description of itself.
+   * Reads the server's description of itself, with credentials.
    *
    * @throws {Fault}
    * @throws {Skipped}
@@ -388,7 +400,7 @@ export function baseUrlFix({ base }: Pick<Site, "base">): string {
 }
 
 /**
- * Lists the URLs to which clients may have to POST, the likeliest first. At `/`
+ * Lists the URLs that may be the MCP endpoint, the likeliest first. At `/`
  * there may be one of our servers. A path may be the MCP endpoint itself, or a
  * server whose endpoint is below it.
  */

@@ -1,6 +1,6 @@
 /**
- * OpenAPI documents as they are read: from a file or a URL, bounded, with
- * references looked up one at a time.
+ * OpenAPI documents, read from a file or a URL, with limits; references are
+ * resolved one at a time.
  *
  * @module
  */
@@ -26,28 +26,24 @@ const MAX_BYTES = 64 * 1024 * 1024;
  */
 const MAX_VALUES = 5_000_000;
 
-/** The deepest level of a document. */
 const MAX_DEPTH = 200;
 
-/** The time in which a document must arrive from an address. */
+/** The time limit for fetching a document. */
 const TIMEOUT_MILLISECONDS = 60_000;
 
 /** A document, with its references unresolved. */
 export interface ApiDocument {
   /** The whole document: OpenAPI 3, or a JSON Schema with definitions. */
   root: JsonObject;
-  /**
-   * The URL that the document came from, against which relative servers are
-   * resolved.
-   */
+  /** The URL of the document, against which relative servers are resolved. */
   address?: URL;
 }
 
 /**
  * Reads the text of a file or of a URL.
  *
- * @throws {ImportError} unless the source exists, is https or on this machine,
- * and is short enough
+ * @throws {ImportError} unless the source exists, is https or on loopback, and
+ * is short enough
  */
 export async function readSource(
   source: string,
@@ -112,7 +108,7 @@ async function readAddress(
 
 /**
  * Fetches a URL, and follows its redirects. None may lead to http, except on
- * this machine, or into a private network, unless the first URL is in one.
+ * loopback, or into a private network, unless the first URL is in one.
  *
  * @throws {ImportError}
  */
@@ -179,6 +175,7 @@ function parseText(text: string, source: string): JsonObject {
 
 /**
  * Checks that a document does not have too many values, or too many levels.
+ *
  * @throws {ImportError}
  */
 function checkSize(root: JsonObject, source: string): void {
@@ -220,9 +217,7 @@ async function upgraded(root: JsonObject, source: string): Promise<JsonObject> {
   }
 }
 
-/**
- * Adds what the upgrader drops from the members of forms: choices and bounds.
- */
+/** Adds the members of forms that the upgrader drops: choices and bounds. */
 function addForms({ paths }: JsonObject, made: JsonObject): void {
   for (const [path, item] of Object.entries(Object(paths))) {
     for (const [method, operation] of Object.entries(Object(item))) {
@@ -248,7 +243,7 @@ const MAX_HOPS = 20;
  * Resolves a value that is a reference (`$ref`), and returns any other value as
  * it is.
  *
- * @throws {ImportError} if the reference leads nowhere, into a circle, or out
+ * @throws {ImportError} if the reference points to nothing, to itself, or out
  * of the document
  */
 export function resolve(
@@ -264,8 +259,8 @@ export function resolve(
 }
 
 /**
- * Returns the result of a function; undefined if it throws an
- * {@linkcode ImportError}.
+ * Returns the result of a function. Undefined if it throws an {@linkcode
+ * ImportError}.
  */
 export function attempt<T>(make: () => T): T | undefined {
   try {
@@ -277,7 +272,7 @@ export function attempt<T>(make: () => T): T | undefined {
 }
 
 /**
- * Finds the value that a reference within the document (`#/…`) points to.
+ * Finds the target of a reference within the document (`#/…`).
  *
  * @throws {ImportError}
  */
@@ -299,7 +294,7 @@ export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
   throw new ImportError(`It refers to ${shown(ref)}, which is not there.`);
 }
 
-/** Reads a part of a JSON Pointer in an address (RFC 6901 §6). */
+/** Decodes a segment of a JSON Pointer in a URL (RFC 6901 §6). */
 export function unescaped(part: string): string {
   let text = part;
   try {
@@ -310,7 +305,7 @@ export function unescaped(part: string): string {
   return text.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Shortens a stranger's text to one line without control characters. */
+/** Shortens an untrusted text to one line without control characters. */
 export function shown(text: unknown, most = 200): string {
   const line = `${text}`.slice(0, 4 * most)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();

@@ -1,6 +1,6 @@
 /**
  * Imported files. The first line of each names the item that the file was made
- * of, and the fingerprint of the text that was written.
+ * of, and the fingerprint of the generated text.
  *
  * @module
  */
@@ -13,9 +13,9 @@ export interface ImportedFile {
   /** The text without the first line. */
   text: string;
   service: string;
-  /** The name that the source has for the item; for a test, after `test of`. */
+  /** The source's name for the item; for a test, after `test of`. */
   id: string;
-  /** The fingerprint of the text that was written. */
+  /** The fingerprint of the generated text. */
   fingerprint: string;
   /** For a service: the name of its source, and the author's `--url`. */
   source?: string;
@@ -28,7 +28,7 @@ const LINE =
   /^\/\/ Imported: ([a-z][a-z0-9_]*) (\S.*) ([0-9a-f]{12})(?: of ([a-z][a-z0-9_]*))?(?: at (\S+))?\n/;
 
 /**
- * Reads an imported file with its first line; undefined if it was not imported.
+ * Reads an imported file with its first line. Undefined if it was not imported.
  */
 export function parseImported(
   path: string,
@@ -57,13 +57,10 @@ export function printImported(
   return `// Imported: ${service} ${id} ${fingerprint}${of}${at}\n${text}`;
 }
 
-/** Computes the fingerprint of a text. */
 export const fingerprintOf = (text: string) =>
   digest(text).toHex().slice(0, 12);
 
-/**
- * Adapts the imports of a file to a clone, whose own folders are below `src/`.
- */
+/** Adapts the imports of a file to a clone, whose own folders are in `src/`. */
 export function inClone(text: string): string {
   return text.replaceAll(`"${PACKAGE}/api"`, '"../api.ts"')
     .replaceAll(`"${PACKAGE}/testing"`, '"../../packages/testing/mod.ts"')
@@ -99,8 +96,8 @@ export function diffOf(before: string, after: string): string {
 const same = (line: string) => `  ${line}`;
 
 /**
- * Compares lines: keeps as many common ones as can be, but none if there are too
- * many lines.
+ * Compares lines, keeping as many common ones as possible; none if there are
+ * too many lines.
  */
 function changesOf(a: readonly string[], b: readonly string[]): string[] {
   if (a.length * b.length > MAX_PAIRS) {

@@ -1,16 +1,15 @@
 /**
  * Names in imported files, made from names in a document. Only letters, digits
- * and _ become code, and no name has another meaning in JavaScript or in the
+ * and `_` become code, and no name has another meaning in JavaScript or in the
  * file.
  *
  * @module
  */
 
-/** The longest name of a tool. */
 const MAX_NAME = 64;
 
 /**
- * Names that imported files use already, or that JavaScript or Windows
+ * Names that imported files already use, or that JavaScript or Windows
  * reserves.
  */
 export const TAKEN: ReadonlySet<string> = new Set(
@@ -59,9 +58,7 @@ export function camelCase(text: string, otherwise = "value"): string {
 export const capital = (text: string) =>
   text.charAt(0).toUpperCase() + text.slice(1);
 
-/**
- * Makes a name that differs from all others in a set, and adds it to the set.
- */
+/** Makes a name that is new in a set, and adds it to the set. */
 export function unique(name: string, among: Set<string>, mark = ""): string {
   let found = name;
   for (let count = 2; among.has(found); count++) {
@@ -92,10 +89,7 @@ export function literal(value: unknown): string {
 const escaped = (unit: string) =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/**
- * Returns the name of a member as code: without quotes if it needs none, and is
- * not the code of a value, as `true` is.
- */
+/** Returns the name of a member as code, quoted if necessary. */
 export function memberName(name: string): string {
   if (name === "__proto__") return '["__proto__"]';
   return /^(?!(?:true|false|null)$)[A-Za-z_$][\w$]*$/.test(name)
@@ -103,7 +97,10 @@ export function memberName(name: string): string {
     : literal(name);
 }
 
-/** Returns the code of a member of an object: a constant goes by its name. */
+/**
+ * Returns the code of a member of an object; `name` alone if the value is a
+ * constant of that name.
+ */
 export function memberCode([name, code]: [string, string]): string {
   const own = memberName(name);
   return own === name && own === code ? own : `${own}: ${code}`;

@@ -1,6 +1,6 @@
 /**
- * The operations of an OpenAPI document, and the parameters, body and answer of
- * each.
+ * The operations of an OpenAPI document, and the parameters, body and response
+ * of each.
  *
  * @module
  */
@@ -19,7 +19,6 @@ import { type Plain, Schemas, sentence } from "./schema.ts";
 /** The methods of operations that tools can call. */
 const METHODS = ["get", "post", "put", "patch", "delete", "head", "query"];
 
-/** One operation, as it is listed. */
 export interface Operation {
   /** The method and the path: `GET /pets/{petId}`. */
   id: string;
@@ -52,15 +51,14 @@ export interface Parameter {
   required: boolean;
   /** True if the value is sent as JSON. */
   isJson: boolean;
-  /** The style, if it is not the usual one of the parameter's location. */
+  /** The style, if not the default of the parameter's location. */
   style?: ParameterStyle;
   options: StyleOptions;
 }
 
-/** The body of an operation. */
 export interface Body {
   kind: "json" | "form" | "multipart" | "text";
-  /** The media type, if it is not the usual one of the body's kind. */
+  /** The media type, if not the default of the body's kind. */
   type?: string;
   schema: Plain;
   required: boolean;
@@ -68,12 +66,12 @@ export interface Body {
   styles: Map<string, Pick<Parameter, "style" | "options">>;
 }
 
-/** Everything that a tool for an operation needs to know. */
+/** All facts about an operation that its tool needs. */
 export interface Details {
   parameters: Parameter[];
   body?: Body;
   schemas: Schemas;
-  /** An answer from the document, as JSON. */
+  /** An example of a response, as JSON. */
   answer: unknown;
 }
 
@@ -101,7 +99,7 @@ export function listOperations(
   return { operations, left };
 }
 
-/** Follows a reference; undefined if it leads to no object. */
+/** Follows a reference. Undefined if it does not point to an object. */
 function found(document: ApiDocument, value: unknown): JsonObject | undefined {
   const target = attempt(() => resolve(document, value));
   return isObject(target) ? target : undefined;
@@ -139,7 +137,7 @@ function operationOf(
   };
 }
 
-/** Matches the first word of a sentence about a call that only reads. */
+/** Matches the first word of the description of a call that only reads. */
 const READS = /^(?:get|list|show|fetch|find|read|retriev|return|obtain)/;
 
 /** Lists the words of a text in lower case, without endings. */
@@ -147,7 +145,9 @@ const stemsOf = (text: string) =>
   (text.toLowerCase().match(/\p{L}{3,}/gu) ?? [])
     .map((word) => word.replace(/e?s?$/, ""));
 
-/** Joins the words of an operation, without a summary that the rest repeats. */
+/**
+ * Joins the texts about an operation, without a summary that the rest repeats.
+ */
 function joined(summary: string, words: unknown, method: string): string {
   const [first, rest] = [sentence(summary), sentence(words, 700)];
   const [own, told] = [stemsOf(first), stemsOf(rest)];
@@ -163,9 +163,9 @@ export const ended = (text: string) =>
   text === "" || /[.!?…:]$/.test(text) ? text : `${text}.`;
 
 /**
- * Reads all that a tool for an operation needs.
+ * Reads all facts about an operation that its tool needs.
  *
- *  @throws {ImportError} if no tool can call it
+ * @throws {ImportError} if no tool can call it
  */
 export function detailsOf(
   document: ApiDocument,
@@ -290,7 +290,7 @@ function parameterOf(
 
 /**
  * Chooses the name of a parameter's argument. If the parameter's name is taken,
- * the place goes before it.
+ * its location is added in front.
  */
 function argumentOf(name: string, place: string, names: Set<string>): string {
   const own = camelCase(name);
@@ -351,7 +351,11 @@ function bodyOf(
   );
 }
 
-/** Reads the schema of a body. @throws {ImportError} if the body has a file */
+/**
+ * Reads the schema of a body.
+ *
+ * @throws {ImportError} if the body has a file
+ */
 function withoutFiles(entry: JsonObject, schemas: Schemas): Plain {
   const schema = schemas.plain(entry.schema);
   const target = schemas.target(schema);
@@ -391,10 +395,10 @@ const FILE =
   /^(?:image\/(?!svg)|audio\/|video\/|font\/|application\/(?:pdf|zip|gzip|x-tar|octet-stream|msword|vnd\.(?:ms-|openxml)))/i;
 
 /**
- * Finds an example of a successful answer; if there is none, returns an object
- * that says so.
+ * Finds an example of a successful response; if there is none, an object that
+ * says so.
  *
- * @throws {ImportError} if the answer is a file
+ * @throws {ImportError} if the response is a file
  */
 function answerOf(
   document: ApiDocument,

@@ -1,15 +1,14 @@
 /**
- * Sample values that fit a schema, for the tests of imported tools.
+ * Sample values that match a schema, for the tests of imported tools.
  *
  * @module
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import type { Components, Plain } from "./schema.ts";
 
-/** The choices for a sample. */
 export interface SampleOptions {
   components: Components;
-  /** True to include optional members too. */
+  /** True to include optional members. */
   all?: boolean;
   /**
    * The number of values that may still be made, because a schema may contain
@@ -20,13 +19,13 @@ export interface SampleOptions {
   compared?: number;
 }
 
-/** The deepest level of required members. */
+/** The maximum depth of required members. */
 const MAX_RECURSION = 50;
 
-/** The deepest level of optional members in a sample. */
+/** The maximum depth of optional members. */
 const MAX_DEPTH = 4;
 
-/** Makes a value that fits a schema. */
+/** Makes a value that matches a schema. */
 export function sampleOf(
   schema: Plain,
   options: SampleOptions,
@@ -105,7 +104,7 @@ function objectSample(
   return made;
 }
 
-/** Matches a web address. */
+/** Matches an http or https URL. */
 const WEB = /^https?:\/\/[\w.-]+(:\d+)?(\/[\w./-]*)?$/;
 
 /** The sample text of each format, and the pattern that validators check. */
@@ -130,7 +129,7 @@ const FORMATS = new Map<string, [sample: string, form?: RegExp]>([
   ["byte", ["dGVh", /^([\w+/]{4})*([\w+/]{2}==|[\w+/]{3}=)?$/]],
 ]);
 
-/** Makes a text that fits a schema, if that is not too hard. */
+/** Makes a text that matches a schema, if that is not too hard. */
 export function textSample(
   { format = "", pattern, minLength = 0, maxLength = Infinity }: Plain,
 ): string {
@@ -141,7 +140,7 @@ export function textSample(
   return pattern === undefined ? text : matching(pattern, text, minLength);
 }
 
-/** Looks for a text that fits a pattern, among a few short ones. */
+/** Searches a few short texts for one that matches a pattern. */
 function matching(pattern: string, text: string, least: number): string {
   const tried = parsePattern(pattern);
   const candidates = [
@@ -156,15 +155,16 @@ function matching(pattern: string, text: string, least: number): string {
     tried;
 }
 
-/** A group of a pattern without groups in it, with its first alternative. */
+/** Matches a group that contains no groups; captures its first alternative. */
 const GROUP = /(?<!\\)\((?:\?:|\?<\w+>)?([^()|]*)(?:\|[^()]*)?\)([*?])?/;
 
-/** One character of a pattern, or a class, and its count. */
+/** Matches one character or class of a pattern, with its quantifier. */
 const ATOM =
   /(\\.|\[(?:\\.|[^\\\]])*\]|[^\\])(?:[*+?]|\{(\d{1,3})(?:,\d*)?\})?\??/gs;
 
 /**
- * Makes a text from a simple pattern: classes, groups, alternatives and counts.
+ * Makes a text that matches a simple pattern: classes, groups, alternatives and
+ * quantifiers.
  */
 function parsePattern(pattern: string): string {
   let flat = pattern.slice(0, 300).replaceAll(/\(\?<?[=!][^()]*\)/g, "");
@@ -195,7 +195,7 @@ const CLASSES = new Map(Object.entries({ d: "1", w: "a", s: " ", W: "-" }))
 
 const escaped = (letter = "") => CLASSES.get(letter) ?? letter;
 
-/** The numbers of characters that `*`, `+` and `?` mean. */
+/** The counts that `*`, `+` and `?` mean. */
 const COUNTS = new Map([["*", "0,"], ["+", "1,"], ["?", "0,1"]]);
 
 /** The maximum number of steps of a pattern for each character of a text. */
@@ -203,10 +203,9 @@ const MAX_STEPS = 20;
 
 /**
  * Compiles a pattern that may run on callers' texts. Undefined for a pattern of
- * another dialect, and for one that may take longer than it takes to read a
- * text: a pattern must begin with ^, and have no groups. If several places may
- * match more or fewer characters, each length of one is tried with each length
- * of the others, and with all that must follow.
+ * another dialect, and for one that may be slow: a pattern must begin with `^`,
+ * and have no groups. If it has several quantifiers, every combination of their
+ * lengths counts as a step.
  */
 export function safePattern(pattern = ""): RegExp | undefined {
   const bones = pattern
@@ -228,7 +227,7 @@ export function safePattern(pattern = ""): RegExp | undefined {
     : undefined;
 }
 
-/** Compiles a pattern; undefined if it is not valid in JavaScript. */
+/** Compiles a pattern. Undefined if it is not valid in JavaScript. */
 function compiled(pattern: string): RegExp | undefined {
   try {
     return new RegExp(pattern, "u");
@@ -238,9 +237,9 @@ function compiled(pattern: string): RegExp | undefined {
 }
 
 /**
- * Tries a pattern on a text, if it surely runs quickly: the text is short, and
- * the pattern has at most four choices, and repeats no group. Undefined for
- * others, which are never run.
+ * Tests a text against a pattern that surely runs quickly: the text is short,
+ * and the pattern has at most four choices, and repeats no group. Undefined for
+ * other patterns, which are never run.
  */
 function matches(pattern: string, text: string): boolean | undefined {
   const isQuick = text.length <= 20 && !/\)[*+?{]|\\[\dk]/.test(pattern) &&
@@ -261,8 +260,8 @@ function numberSample(
 }
 
 /**
- * True if a value fits a schema, as far as samples need it. A value that has
- * too many ways to fit is taken for one that does not.
+ * True if a value matches a schema, as far as samples need it. False for a
+ * value that would take too many comparisons.
  */
 function fits(
   value: unknown,

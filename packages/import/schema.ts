@@ -1,7 +1,7 @@
 /**
- * Schemas of a document in a plain form: one type each, references by name, and
- * only members that can be sent. The schemas of tools, the samples for tests
- * and the estimates are made from these.
+ * Schemas of a document in a simplified form: one type each, references by
+ * name, and only members that can be sent. The schemas of tools, the samples
+ * for tests and the estimates are made from these.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import { type ApiDocument, at, ImportError, shown } from "./document.ts";
 
 type Scalar = "string" | "integer" | "number" | "boolean" | "null";
 
-/** A schema in the plain form, with at most one type. */
+/** A schema in the simplified form, with at most one type. */
 export interface Plain {
   /** The pointer to a component in {@linkcode Components}. */
   ref?: string;
   type?: Scalar | "array" | "object";
   description?: string;
   nullable?: boolean;
-  /** The only values that fit. */
+  /** The only valid values. */
   values?: readonly (string | number | boolean)[];
   format?: string;
   pattern?: string;
@@ -35,11 +35,11 @@ export interface Plain {
   required?: ReadonlySet<string>;
   /** The schema of members that `properties` does not name; true for any. */
   others?: Plain | true;
-  /** A value has to fit one of these. */
+  /** A value has to match one of these. */
   union?: readonly Plain[];
-  /** True for `oneOf`: a value that fits two variants is not valid. */
+  /** True for `oneOf`: a value that matches two variants is not valid. */
   isOneOf?: boolean;
-  /** A value has to fit all of these. */
+  /** A value has to match all of these. */
   all?: readonly Plain[];
   defaultValue?: unknown;
   example?: unknown;
@@ -56,13 +56,13 @@ const MAX_SCHEMAS = 5_000;
 const TOO_MANY =
   `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`;
 
-/** The deepest level of one schema without a reference. */
+/** The maximum depth of one schema without a reference. */
 const MAX_DEPTH = 60;
 
-/** The maximum number of characters of a description that are used. */
+/** The maximum length in characters of a description. */
 const MAX_DESCRIPTION = 300;
 
-/** Converts the schemas of one tool to the plain form. */
+/** Converts the schemas of one tool to the simplified form. */
 export class Schemas {
   /** The components that were read so far. */
   readonly components: Components = new Map();
@@ -74,8 +74,9 @@ export class Schemas {
   constructor(private readonly document: Pick<ApiDocument, "root">) {}
 
   /**
-   * Converts a schema to the plain form. @throws {ImportError} if it cannot be
-   * read
+   * Converts a schema to the simplified form.
+   *
+   * @throws {ImportError} if it cannot be read
    */
   plain(schema: unknown, depth = 0): Plain {
     if (!isObject(schema)) return {};
@@ -95,10 +96,7 @@ export class Schemas {
     };
   }
 
-  /**
-   * Returns the component that a schema refers to; the schema itself if it
-   * refers to none.
-   */
+  /** Returns the component that a schema refers to, or the schema itself. */
   target(schema: Plain): Plain {
     const target = schema.ref && this.components.get(schema.ref);
     return target ? this.target(target) : schema;
@@ -160,8 +158,8 @@ export class Schemas {
   }
 
   /**
-   * Adds, to a variant of a union, the values of the discriminator that mean
-   * this variant.
+   * Adds the values of the discriminator that mean a variant to this variant of
+   * a union.
    */
   #told(discriminator: unknown, variant: unknown, plain: Plain): Plain {
     const { propertyName, mapping } = Object(discriminator);
@@ -284,8 +282,8 @@ function isOnlyRequired(variant: JsonObject): boolean {
 }
 
 /**
- * Finds the members that every variant requires. Returns none if a variant does
- * more than name required members.
+ * Finds the members that every variant requires; none if a variant does more
+ * than name required members.
  */
 function neededByEach(variants: unknown): ReadonlySet<string> {
   const needed = [variants ?? []].flat().map((it) => {
@@ -325,7 +323,7 @@ const isText = (value: unknown) => typeof value === "string" && value !== "";
 const isCount = (value: unknown) =>
   Number.isSafeInteger(value) && value as number > 0;
 
-/** Reads bounds, of OpenAPI 3.0 (a flag) or 3.1 (a number). */
+/** Reads the bounds in OpenAPI 3.0 (flags) or 3.1 (numbers). */
 function boundsOf(schema: JsonObject): Partial<Plain> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   const number = (value: unknown) =>
@@ -352,7 +350,7 @@ function exampleOf({ example, examples }: JsonObject): Partial<Plain> {
     : {};
 }
 
-/** Joins schemas into one: a value that fits it fits each of them. */
+/** Joins schemas into one that accepts only what each accepts. */
 function merged(parts: readonly Plain[]): Plain {
   if (parts.length === 1) return parts[0];
   const isJoinable = (part: Plain) =>
@@ -397,8 +395,8 @@ const MARKS =
 const QUOTES = /^ {0,3}> ?/gm;
 
 /**
- * Cuts a text at the end of a sentence, and removes control characters, tags and
- * the addresses of links. Returns `""` if there is no text.
+ * Cuts a text at the end of a sentence, and removes control characters, tags
+ * and link targets; `""` if there is no text.
  */
 export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
   const words = typeof text === "string" ? text.slice(0, 8 * most) : "";
@@ -413,7 +411,7 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
 /** The number of its own characters for which a schema counts once more. */
 const MAX_LENGTH = 400;
 
-/** Counts the characters of a schema that no other limit bounds. */
+/** Counts the characters of a schema that have no other limit. */
 function lengthOf({ values, pattern, defaultValue, properties }: Plain) {
   const names = [...properties?.keys() ?? []];
   return JSON.stringify([values, pattern, defaultValue, names]).length;

@@ -10,7 +10,7 @@
 export interface ImportItem {
   /** The name at the source, on one line: `GET /pets/{petId}`. */
   id: string;
-  /** Other names by which the item can be picked. */
+  /** Other names by which the item can be selected. */
   aliases: readonly string[];
   /** The name of the item's tool, in snake case. */
   name: string;
@@ -18,13 +18,13 @@ export interface ImportItem {
   group: string;
   /** A few words for a list. */
   title: string;
-  /** True if only an exact name picks it. */
+  /** True if only an exact name selects it. */
   isDeprecated: boolean;
   /**
    * Estimates the number of tokens that the item's tool adds to a list of
    * tools.
    *
-   * @throws {ImportError} if the item cannot become one
+   * @throws {ImportError} if the item cannot become a tool
    */
   tokens(): number;
 }
@@ -35,7 +35,7 @@ export interface ServiceNames {
   name: string;
   /** The name of the constant: `petStore`. */
   variable: string;
-  /** The address of the API, instead of the one in the document. */
+  /** The URL of the API, instead of the one in the document. */
   url?: string;
 }
 
@@ -43,7 +43,7 @@ export interface ServiceNames {
 export interface ToolFiles {
   tool: string;
   test: string;
-  /** Notes for the author, to be read after the name of the item. */
+  /** Notes for the author, to follow the name of the item. */
   notes: readonly string[];
 }
 
@@ -58,8 +58,8 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
   /** Sentences about items that cannot become tools. */
   left: readonly string[];
   /**
-   * Generates the service of picked items, and makes the generator of their
-   * tools.
+   * Generates the service of the selected items, and makes the generator of
+   * their tools.
    *
    * @throws {ImportError} for a source that cannot be reached
    */
@@ -70,9 +70,7 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
 export interface WrittenService<I extends ImportItem = ImportItem> {
   /** The text of the module that exports the constant. */
   service: string;
-  /**
-   * Notes for the author, for example about a key that is sent in an address.
-   */
+  /** Notes for the author, for example about a key that is sent in a URL. */
   notes: readonly string[];
   /** True if people connect their own accounts, which needs `SECRETS_KEYS`. */
   isPersonal: boolean;
