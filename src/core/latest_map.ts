@@ -1,7 +1,6 @@
 /**
- * A map that keeps the names that were set last, each for some time. Strangers
- * can make up any number of names, so its size is bounded.
- *
+ * A map that keeps the names that were set last, each for some time. Its size
+ * is bounded, because clients can make up any number of names.
  * @module
  */
 const CAPACITY = 10_000;
@@ -26,7 +25,7 @@ export class LatestMap<T> {
   }
 
   /**
-   * Sets a value for some time, and drops old entries that have expired or are
+   * Sets a value for some time. Drops old entries if they have expired, or are
    * too many.
    */
   set(name: string, value: T, milliseconds = Infinity): void {

@@ -59,36 +59,45 @@ interface CatalogueOptions {
    * page.
    */
   pageSize?: number;
-  /** True if callers see different lists: no shared cache may store them. */
+  /**
+   * True if callers see different lists, so that no shared cache may store
+   * them.
+   */
   listsVary?: boolean;
-  /** True if callers may be strangers, who have to sign in for some tools. */
+  /**
+   * True if some callers may be anonymous, and have to sign in for some tools.
+   */
   anonymous?: boolean;
   /** The features that add to the catalogue, in their order. */
   features?: readonly CatalogueFeature[];
 }
 
-/** The seconds for which a 2026 client may cache lists and discovery. */
+/**
+ * The seconds for which clients may cache lists and discovery (MCP 2026-07-28).
+ */
 const LIST_TTL_SECONDS = 300;
 
-/** The definitions that a caller may see, with their printed lists. */
+/** The definitions that a caller may see, with their serialized lists. */
 export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
   tools: ReadonlyMap<string, CompiledTool>;
   /**
-   * The names of the server's own tools; empty unless a tool is declared to
-   * take long.
+   * The names of the server's own task tools; empty unless a tool is declared
+   * to take long.
    */
   taskTools: ReadonlySet<string>;
   prompts: ReadonlyMap<string, Prompt>;
-  /** The resources that have one URI, by that URI. */
   resources: ReadonlyMap<string, Resource>;
   templates: readonly CompiledTemplate[];
-  /** Finds a feature's resource by a URI that is in no list. */
+  /** Finds a feature's resource that is in no list by its URI. */
   findAdded(uri: string): Resource | undefined;
-  /** Lists the scopes that a method of a feature needs. */
+  /** Lists the scopes that a feature's method needs. */
   scopesForAdded(method: string, uri: string): readonly string[] | undefined;
-  /** Returns what a feature added to this catalogue; undefined if nothing. */
+  /**
+   * Returns a feature's addition to this catalogue; undefined if it added
+   * nothing.
+   */
   part<Part>(of: CatalogueFeature<Part>): Part | undefined;
   /** True if the catalogue has neither tools nor resources nor prompts. */
   isEmpty: boolean;
@@ -96,19 +105,19 @@ export interface Catalogue {
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
   /** The time for which lists may be cached, and by which caches. */
   listCache: CacheHint;
-  /** The lists for the revisions with sessions. */
+  /** The lists in MCP 2025. */
   session: PrintedLists;
-  /** The lists for 2026-07-28. */
+  /** The lists in MCP 2026-07-28. */
   stateless: PrintedLists;
   /** The result of `server/discover`, as JSON text. */
   discovery: string;
   /**
    * Returns the catalogue without definitions that need scopes outside the
-   * ceiling: the caller can never be granted these. Without a ceiling, returns
+   * ceiling, which the caller can never be granted. Without a ceiling, returns
    * the whole catalogue.
    */
   within(ceiling: readonly string[] | undefined): Catalogue;
-  /** The whole catalogue; undefined if this one is whole. */
+  /** The whole catalogue, if this is a part of it. */
   whole?: Catalogue;
 }
 
@@ -143,10 +152,13 @@ export function compileCatalogue(
   return whole;
 }
 
-/** The maximum number of sets of scopes whose printed lists are in memory. */
+/**
+ * The maximum number of serialized parts of the catalogue in memory, one for
+ * each set of scopes.
+ */
 const MAX_NARROWED = 64;
 
-/** Compiles all definitions; each catalogue is a selection of them. */
+/** Compiles all definitions. Each catalogue is a selection of them. */
 function sourceOf(
   definitions: ServerDefinitions,
   {

@@ -227,7 +227,7 @@ export class Complaints {
     this.complaints.push(complaint);
   }
 
-  /** Runs one step, and adds the exception that it throws as a complaint. */
+  /** Runs one step; if it throws, adds its exception as a complaint. */
   attempt(what: string, step: () => void): void {
     try {
       step();
@@ -246,7 +246,7 @@ export class Complaints {
   }
 }
 
-/** Definitions, ready to be served. */
+/** The definitions while they are compiled. */
 class Compilation extends Complaints {
   readonly tools: CompiledTool[] = [];
   readonly templates: CompiledTemplate[] = [];
@@ -284,7 +284,7 @@ class Compilation extends Complaints {
       undefined,
     );
 
-  /** Checks that no tool has the name of one of the server's own tools. */
+  /** Checks that no tool has the name of a task tool of the server. */
   checkTaskTools(): void {
     if (!this.tools.some(wantsTaskTools)) return;
     for (const { name } of this.tools) {

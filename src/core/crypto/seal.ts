@@ -20,7 +20,7 @@ const ciphers = shared(() => import("node:crypto"));
 
 /**
  * Encrypts a text. Only {@linkcode unseal} with the same `context` can decrypt
- * it; the result does not reveal the context.
+ * it. The result does not reveal the context.
  */
 export async function seal(
   key: Uint8Array,
@@ -40,9 +40,7 @@ export async function seal(
 
 /**
  * Decrypts a text from {@linkcode seal}.
- *
- * @throws {Error} if the key or the context differs, or a single bit was
- * changed
+ * @throws {Error} if the key, the context or a single bit is different
  */
 export async function unseal(
   key: Uint8Array,
@@ -72,8 +70,8 @@ export async function unseal(
 
 /**
  * Makes the protected header, with a hash of key and context as its `kid`.
- * Anyone can read the header. Without the key in the hash, trying all people of
- * a provider would reveal whose text it is.
+ * Anyone can read the header. Without the key in the hash, someone could try
+ * all people of a provider, and learn whose text it is.
  */
 function headerOf(key: Uint8Array, context?: string): string {
   const kid = context === undefined

@@ -15,14 +15,14 @@ export interface Sealed {
 
 /**
  * Encrypts the keys and tokens of people's accounts, perhaps by a key
- * management service (KMS). A method has ten seconds to answer. If it cannot
- * answer now, it throws: the tool call fails with a message that says so, and
- * nothing is lost.
+ * management service (KMS). A method has ten seconds to respond. If it cannot,
+ * it throws: the tool call fails with a message that says so, and nothing is
+ * lost.
  */
 export interface Sealing {
   /**
-   * The id of the key that encrypts now. A text of another key is encrypted
-   * again when it is used.
+   * The id of the key that encrypts now. A text encrypted with another key is
+   * encrypted again when it is used.
    */
   readonly keyId: string;
   /**
@@ -31,9 +31,9 @@ export interface Sealing {
    */
   seal(text: string): Promise<Sealed>;
   /**
-   * Decrypts a text of any key in use; called at most once a second for an
-   * account and process. Undefined if no key decrypts it any more: the person
-   * is then asked to connect the account again.
+   * Decrypts a text of any key in use. Called at most once a second for an
+   * account in each process. Undefined if no key decrypts it any more: the
+   * person is then asked to connect the account again.
    */
   unseal(sealed: Sealed): Promise<string | undefined>;
 }

@@ -19,18 +19,18 @@ import { networkOf } from "./client_address.ts";
 const BURST = 1000;
 /**
  * The rate reserved for each network. Requests beyond it share one bucket of
- * five times a network's rate, so that a newcomer is served during a flood.
+ * five times a network's rate, so that new networks are served during a flood.
  */
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;
 
 const EVERYONE = "everyone";
 
-/** The rate of one credential if its network is over its limit. */
+/** The rate of one credential while its network is over the limit. */
 const PROVEN: Rate = { burst: 60, perSecond: 1 };
 /**
- * The rate at which the credentials of a network over its limit are looked up:
- * a made-up one costs a database read.
+ * The rate at which credentials of a network over its limit are looked up. An
+ * invented one costs a database read.
  */
 const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
 
@@ -38,7 +38,7 @@ const LOOKUPS: Rate = { burst: 1000, perSecond: 200 };
 export interface PresentedCredential {
   /** The credential, or a text that identifies it. */
   value: string;
-  /** Looks up the credential, because anyone can make one up. */
+  /** Looks up the credential, which anyone can have invented. */
   isValid(): Promise<boolean>;
 }
 
@@ -69,14 +69,13 @@ export function rateLimit(
     perSecond: SHARES * perSecond,
   });
 
-  /** The credentials that were found valid recently. */
   const valid = new Set<string>();
   const proven = new Buckets(PROVEN, (name) => valid.delete(name));
   const lookups = new Buckets(LOOKUPS);
 
   /**
-   * Counts a request against its network. Returns a function that undoes that;
-   * or, if the network is over its limit, the milliseconds to wait.
+   * Counts a request against its network. Returns a function that takes it
+   * back; or, if the network is over its limit, the milliseconds to wait.
    */
   async function take(
     network: string | undefined,
@@ -119,7 +118,7 @@ export function rateLimit(
 
   /**
    * Counts a request against a valid credential in it. Returns a function that
-   * undoes that; undefined if every credential is invalid or over its limit.
+   * takes it back; undefined if every credential is invalid or over its limit.
    */
   async function takeProven(c: Context): Promise<(() => void) | undefined> {
     for (const shown of await listShown(c)) {
@@ -145,7 +144,7 @@ export function rateLimit(
   };
 }
 
-/** Stops counting a request, once its client has authenticated. */
+/** Takes back the count of a request, once its client has authenticated. */
 export function waiveRate(c: Context): void {
   c.get("undoCharge")?.();
   c.set("undoCharge", undefined);

@@ -5,27 +5,22 @@
  * @module
  */
 
-/**
- * An error because of the arguments: a mistake in the code, which no retry
- * helps.
- */
+/** Invalid arguments: a mistake in the code, which no retry helps. */
 export class KvUsageError extends TypeError {
   /** `KvUsageError` */
   override name = "KvUsageError";
 }
 
 /**
- * An error because another process has a lock: nothing was done, and the
- * operation may be sent again.
+ * A lock of another process: nothing was done, and the operation may be sent
+ * again.
  */
 export class KvLockedError extends Error {
   /** `KvLockedError` */
   override name = "KvLockedError";
 }
 
-/**
- * An error because the handle was closed before the operation, or during it.
- */
+/** The database was closed before the operation, or during it. */
 export class KvClosedError extends Error {
   /** `KvClosedError` */
   override name = "KvClosedError";
@@ -34,13 +29,16 @@ export class KvClosedError extends Error {
 /** Parts of messages with which Deno KV refuses arguments by a `TypeError`. */
 const USAGE = /too (large|many|long)|non-negative|cannot be empty/i;
 
-/** The message of an error for which a denokv server responds with 400. */
+/** The error message after a denokv server has responded with 400. */
 const REFUSED = /^KV Connect failed .*\(status=400 /;
 
-/** The names of the errors of a closed handle. */
+/** The names of errors after the database was closed. */
 const CLOSED = ["BadResource", "Interrupted"];
 
-/** The classes, compared by name: another copy of this module has its own. */
+/**
+ * The classes, which are compared by name because another copy of this module
+ * has its own.
+ */
 const CLASSES = [KvUsageError, KvLockedError, KvClosedError];
 
 /**

@@ -5,19 +5,16 @@
  */
 import { randomId } from "../crypto/crypto.ts";
 
-/**
- * The prefix of this process; a counter after it makes each reference unique.
- */
+/** The prefix of all references of this process, followed by a counter. */
 const prefix = randomId(8);
 let count = 0;
 
-/** Makes a reference that is unique, not secret, and quick to make. */
 export function newReference(): string {
   return `${prefix}-${(++count).toString(36)}`;
 }
 
 /**
- * Hashes a secret (FNV-1a), to find log lines with the same secret. Its 32 bits
+ * Hashes a secret (FNV-1a), to find log lines with the same secret. The 32 bits
  * do not reveal an id of 128 bits.
  */
 export function shortHash(secret: string): string {
@@ -33,9 +30,12 @@ export type Outcome =
   /** The tool reported a failure, or its arguments were wrong. */
   | "tool_error"
   | "internal_error"
-  /** The request was not allowed, or not now; the server is healthy. */
+  /**
+   * The request was not allowed, or cannot be handled now; the server is
+   * healthy.
+   */
   | "refused"
-  /** The client cancelled the request, or left. */
+  /** The client cancelled the request, or disconnected. */
   | "cancelled"
   /** The server stopped, or the permission for the request ended. */
   | "stopped"

@@ -16,10 +16,9 @@ export function bodyNotArrived(cause: unknown): HttpError {
 export type CountedBody = { sender(): string; size: number };
 
 /**
- * Finds the bodies to drop when a shared limit is exceeded: the oldest ones of
- * the senders who have the most. So bodies that are held open on purpose block
- * no other sender.
- *
+ * Chooses the bodies to drop when a shared limit is exceeded: the oldest ones
+ * of the senders who have the most. So bodies that are held open on purpose
+ * block no other sender.
  * @param bodies the oldest first
  */
 export function findBodiesToDrop<T>(
@@ -89,7 +88,6 @@ const WHOLE_MILLISECONDS = 50;
 /** The maximum time for which a sender in a burst is refused. */
 const REST_MILLISECONDS = 5000;
 
-/** The bodies arriving in this process, the oldest first. */
 const arriving = new Map<TimedBody, CountedBody>();
 let thinning: ReturnType<typeof setTimeout> | undefined;
 /** The senders in a burst, who are refused for some seconds. */
@@ -113,7 +111,7 @@ function thinOut(isBurst = false): void {
 
 /**
  * True if a sender must pause: its bodies were just dropped in a burst, and the
- * limit is still reached. Refusing early saves memory, because even a refused
+ * limit is still reached. Refusing early saves memory: the memory of a refused
  * body is only freed by the garbage collector.
  */
 export function mustPause(sender: () => string): boolean {

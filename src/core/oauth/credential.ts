@@ -20,7 +20,6 @@ const PREFIXES = {
   refresh_token: "tsr",
 } as const;
 
-/** The kind of a code or token. */
 type MintedKind = keyof typeof PREFIXES;
 
 export type CredentialKind = MintedKind | "personal_token";
@@ -31,7 +30,6 @@ export type CredentialKind = MintedKind | "personal_token";
  */
 const CREDENTIAL = /^(ts[car])_([\w-]{22})_[\w-]{43}$/;
 
-/** Makes a grant ID: 22 characters. */
 export function newGrantId(): string {
   return randomId(16);
 }
@@ -67,10 +65,9 @@ export function parseCredential(
  */
 export type TokenShape = "own" | "jwt" | "static";
 
-/** Matches the prefix of every code and token that this server issues. */
 const OWN = /^ts[a-z]_/;
 
-/** The compact serialization of a JWS (RFC 7515 §7.1). */
+/** Matches the compact serialization of a JWS (RFC 7515 §7.1). */
 const COMPACT = /^([\w-]+)\.[\w-]+\.[\w-]*$/;
 
 /** Returns the shape of a token, without verifying it. */
@@ -89,7 +86,6 @@ function isJoseHeader(encoded: string): boolean {
   }
 }
 
-/** The digits of base 62. */
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**
@@ -166,8 +162,8 @@ export function newRefreshKey(): string {
 
 /**
  * Makes a refresh token with an HMAC tag, which proves that this server made
- * it. So used refresh tokens need not be stored: a token with a valid tag that
- * is not current must be a used one.
+ * it. So used refresh tokens need not be stored: one with a valid tag that is
+ * not current must have been used.
  */
 export function mintRefreshToken(grantId: string, refreshKey: string): string {
   const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));

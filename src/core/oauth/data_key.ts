@@ -18,8 +18,7 @@ export function newDataKey(): Uint8Array {
 
 /**
  * Derives a key from a secret with at least 160 random bits. Different values
- * of `purpose` give unrelated keys.
- *
+ * of `purpose` give independent keys.
  * @see RFC 5869
  */
 export function deriveKey(secret: string, purpose: string): Uint8Array {

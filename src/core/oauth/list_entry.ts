@@ -13,7 +13,7 @@ import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 /** The people or the client that an entry matches. */
 export type ListEntry =
   | { kind: "everyone" }
-  /** One person by their subject here, such as `github:583231`. */
+  /** One person by their subject at this server, such as `github:583231`. */
   | { kind: "subject"; subject: string }
   /** A verified e-mail address, in lower case. */
   | { kind: "address"; address: string }
@@ -32,23 +32,22 @@ export type ListKind = "everyone" | "membership" | "client";
 export interface EntryOptions {
   /** The kinds that this list accepts besides people. */
   takes?: readonly ListKind[];
-  /** The advice for an entry with a group, if the list accepts no groups. */
+  /** The advice for an entry with a group, if the list accepts none. */
   groupFix?: string;
 }
 
 /** The names of providers, issuers and clients that entries may use. */
 export interface KnownNames {
   providers: readonly {
-    /** The prefix of the subjects of this provider's people. */
     id: string;
     /**
      * The provider's name in `OAUTH_PROVIDER`; undefined for the only provider.
      */
     key?: string;
-    /** `github`, `oidc` and so on. */
     kind: string;
     /**
-     * True if people of any tenant may sign in, and anyone can make a tenant.
+     * True if people of any tenant may sign in, so that anyone can make a
+     * tenant for it.
      */
     isForEveryTenant?: boolean;
   }[];
@@ -57,7 +56,7 @@ export interface KnownNames {
   clientIds: readonly string[];
 }
 
-/** The error for an entry that matches no one, with advice. */
+/** An entry that matches no one, with advice. */
 export class EntryError extends Error {
   /** @param why the reason, as the end of a sentence */
   constructor(readonly why: string, readonly fix: string) {
@@ -65,7 +64,10 @@ export class EntryError extends Error {
   }
 }
 
-/** Providers that identify people by numbers: the number's name, an example. */
+/**
+ * Providers that identify people by numbers, with the number's name and an
+ * example.
+ */
 const NUMBERED: Readonly<Record<string, readonly [string, string]>> = {
   github: ["the number of an account, not its name", "583231"],
   gitlab: ["the number of an account, not its name", "42"],
@@ -192,7 +194,7 @@ function parseAddress(text: string): ListEntry {
     : { kind: "address", address: name + domain };
 }
 
-/** Parses an entry without a prefix: a person's name at the only provider. */
+/** Parses an entry without a prefix as a person's name at the only provider. */
 function parseOwnName(text: string, known: KnownNames): ListEntry {
   const { providers: [provider, ...others] } = known;
   if (text.includes(":")) {
@@ -234,12 +236,11 @@ function parseOwnName(text: string, known: KnownNames): ListEntry {
   return { kind: "subject", subject };
 }
 
-/** Lists the prefixes of the subjects of people. */
 function idsOf({ providers, otherIds }: KnownNames): string[] {
   return [...new Set([...providers.map(({ id }) => id), ...otherIds])];
 }
 
-/** Checks the name that a provider gives a person. @throws {EntryError} */
+/** Checks a person's name at a provider. @throws {EntryError} */
 function checkName(name: string, id: string, { providers }: KnownNames): void {
   const { kind = "" } = providers.find((provider) => provider.id === id) ?? {};
   if (!Object.hasOwn(NUMBERED, kind)) {

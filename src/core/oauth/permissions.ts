@@ -20,7 +20,7 @@ export interface PermissionRule {
 }
 
 interface RuleComplaint {
-  /** The faulty entry, or its part before the scopes. */
+  /** The invalid entry, or its part before the scopes. */
   got: string;
   /** The mistake in the entry. */
   why: string;
@@ -37,9 +37,8 @@ const EVERY_SCOPE = "*";
 
 /**
  * Parses `OAUTH_PERMISSIONS`: entries of the form `who=scope scope …`,
- * separated by semicolons or line ends. The last `=` of an entry counts,
- * because a group's name may have an `=`.
- *
+ * separated by semicolons or line ends. Each is split at its last `=`, because
+ * a group's name may have an `=`.
  * @returns the rules, and the mistakes
  */
 export function parsePermissions(
@@ -90,7 +89,10 @@ export function parsePermissions(
 export interface NeededMemberships {
   /** The kinds to read from the provider. */
   memberships: ReadonlySet<Membership>;
-  /** The kinds in the operator's rules, for which a scope is requested. */
+  /**
+   * The kinds in the operator's rules. A scope is requested from the provider
+   * for these.
+   */
   named: ReadonlySet<Membership>;
 }
 
@@ -143,8 +145,8 @@ export function permissionsOf(
 
   return {
     /**
-     * The scopes that everyone may be granted; strangers see these. Without
-     * rules of the operator, all scopes.
+     * The scopes that everyone may be granted, which anonymous callers see; all
+     * scopes if the operator has no rules.
      */
     everyones: allowed(
       rules === undefined

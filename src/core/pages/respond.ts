@@ -15,8 +15,8 @@ export interface PageOptions {
   status?: number;
   /**
    * The allowed targets of the page's forms; `none` by default. `any` leaves
-   * the directive out: Chrome applies `form-action` to every redirect after the
-   * submission, and consent ends at `cursor://` or a loopback URL.
+   * the CSP directive out: Chrome applies `form-action` to every redirect after
+   * the submission, and consent ends at `cursor://` or a loopback URL.
    */
   forms?: "none" | "self" | "any";
   /** A script for this page only, besides those of `scripts.ts`. */

@@ -1,12 +1,11 @@
 /**
- * The result of a call that goes on as a task, in the form that this project's
- * clients parse.
- *
+ * The result of a call that continues as a task, in the form that this
+ * project's clients parse.
  * @module
  */
 import { isObject } from "../json.ts";
 
-/** The names of the server's own tools for tasks. */
+/** The names of the server's own task tools. */
 export const TASK_STATUS = "task_status";
 export const TASK_CANCEL = "task_cancel";
 
@@ -16,7 +15,6 @@ export const TASK_CANCEL = "task_cancel";
 export const UNKNOWN_TASK =
   "You have no task with this ID, or its result is no longer kept. Call the tool again.";
 
-/** True for a result that says {@linkcode UNKNOWN_TASK}. */
 export function isUnknownTask({ content }: { content?: unknown }): boolean {
   const first = Array.isArray(content) ? content[0] : undefined;
   return isObject(first) && first.text === UNKNOWN_TASK;
@@ -25,7 +23,7 @@ export function isUnknownTask({ content }: { content?: unknown }): boolean {
 /** The member of a result's `_meta` that has the {@linkcode NotYet}. */
 const TASK = "tool-server/task";
 
-/** A call that goes on after its result was sent. */
+/** The state of a call that still runs after its result was sent. */
 export interface NotYet {
   taskId: string;
   /** The progress of the task, as a sentence. */
@@ -41,8 +39,7 @@ export interface NotYet {
 export const LINKS = "tool-server/links";
 
 /**
- * Makes the `_meta` of a result for a call that goes on.
- *
+ * Makes the `_meta` of a result that says that the call is still running.
  * @param link the page on which a person has to answer first
  */
 export function notYetMeta(
@@ -54,7 +51,7 @@ export function notYetMeta(
 
 /**
  * Returns the {@linkcode NotYet} of a result; undefined if there is none. Only
- * `_meta` is read, because a tool may repeat a stranger's text.
+ * `_meta` is read, because a tool's text may come from anyone.
  */
 export function parseNotYet(
   { _meta }: { _meta?: unknown },

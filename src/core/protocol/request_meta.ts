@@ -1,7 +1,6 @@
 /**
- * The `_meta` of a request: the required members of 2026, and those that both
- * generations share.
- *
+ * The `_meta` of a request: the members that MCP 2026-07-28 requires, and those
+ * that all revisions share.
  * @module
  * @see MCP 2026-07-28, Base Protocol, `_meta`
  */
@@ -72,9 +71,8 @@ export function progressTokenOf(meta: JsonObject): RequestId | undefined {
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
 
 /**
- * Returns the id of the trace that a request belongs to, for the log; undefined
- * without a valid `traceparent`.
- *
+ * Returns the trace id of a request for the log; undefined without a valid
+ * `traceparent`.
  * @see W3C Trace Context §3.2; MCP 2026-07-28, OpenTelemetry trace context
  */
 export function traceIdOf({ traceparent }: JsonObject): string | undefined {
@@ -84,15 +82,15 @@ export function traceIdOf({ traceparent }: JsonObject): string | undefined {
 }
 
 /**
- * True for the name and version of a client, which have the same form in both
- * generations.
+ * True for the name and version of a client, which have the same form in all
+ * revisions.
  */
 export function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value.name === "string" &&
     typeof value.version === "string";
 }
 
-/** The parsed `_meta` of a 2026 request. */
+/** The parsed `_meta` of an MCP 2026-07-28 request. */
 export interface StatelessMeta {
   clientInfo?: Implementation;
   clientCapabilities: JsonObject;
@@ -102,10 +100,9 @@ export interface StatelessMeta {
 const malformed = (message: string) => invalidParams(message, 400);
 
 /**
- * Checks the members that every 2026 request must have.
- *
- * @throws {RpcError} -32602 on HTTP 400 if one is missing or malformed, -32022
- * on HTTP 400 if the revision is not supported
+ * Checks the members that every MCP 2026-07-28 request must have.
+ * @throws {RpcError} on HTTP 400: -32602 if one is missing or malformed, -32022
+ *   if the revision is not supported
  */
 export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const version = meta[Meta.protocolVersion];

@@ -1,12 +1,11 @@
 /**
- * The revisions of MCP, and the generation of each: 2025 has sessions, 2026 has
- * everything in each request.
- *
+ * The revisions of MCP. Those of 2025 have sessions; in 2026-07-28 each request
+ * contains everything.
  * @module
  * @see MCP 2026-07-28, Versioning and Compatibility
  */
 
-/** Every revision this server offers, oldest first. */
+/** All revisions that this server offers, oldest first. */
 export const REVISIONS = [
   "2025-03-26",
   "2025-06-18",
@@ -35,7 +34,7 @@ export function isRevision(name: unknown): name is Revision {
     REVISIONS.includes(name as typeof REVISIONS[number]);
 }
 
-/** True if a revision belongs to the generation with sessions. */
+/** True for a revision with sessions. */
 export function isSessionRevision(name: unknown): name is SessionRevision {
   return isRevision(name) && name !== STATELESS_REVISION;
 }

@@ -56,10 +56,10 @@ const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
 /**
  * Makes the result of a checked output: as structured content, and as the
  * author's content or else JSON text, for clients that read only that.
- * `asStructured` is false if a 2025 client would refuse the structured content.
- *
+ * `asStructured` is false if an MCP 2025 client would refuse the structured
+ * content.
  * @throws {TypeError} if the author's content is neither text nor content
- * blocks
+ *   blocks
  */
 export function structuredResult(
   output: unknown,
@@ -78,7 +78,7 @@ export function structuredResult(
   };
 }
 
-/** Makes a tool error, which a model can read and act on. */
+/** Makes a tool error, which a model can read and correct. */
 export function errorResult(text: string): CallToolResult {
   return { ...textResult(text), isError: true };
 }
@@ -92,14 +92,13 @@ export function inputErrorText(error: z.ZodError, hasMore = false): string {
   ].join("\n");
 }
 
-/** The maximum number of issues that are reported for one value. */
 export const MAX_ISSUES = 10;
 
 /** The maximum length of the line about one issue. */
 const MAX_ISSUE_CHARACTERS = 300;
 
 /**
- * Lists the issues of a value by path, one per line; `whole` is the noun for
+ * Lists the issues of a value by path, one per line. `whole` is the noun for
  * the value itself.
  */
 export function issueText({ issues }: z.ZodError, whole: string): string {

@@ -28,8 +28,8 @@ import { isCollected } from "../telemetry/current.ts";
 
 /**
  * Options of definitions, and settings of the core, that only one feature
- * reads. Without the feature they are refused; the feature's own settings do
- * not even exist.
+ * reads. They are refused if the feature is left out; the feature's own
+ * settings do not even exist then.
  */
 const READ_BY: Readonly<
   Record<string, { options?: string[]; settings?: string[] }>
@@ -90,15 +90,14 @@ export class Plan {
    */
   readonly seals: boolean;
   #catalogue?: Catalogue;
-  /** True if probable mistakes were reported already, at the first start. */
+  /** True once probable mistakes were reported, at the first start. */
   isReported = false;
 
   /**
    * Checks options and settings.
-   *
-   * @param checked the name of the function that got the options, and the table
-   * to check them with, unless they were checked already
-   * @throws as `createServer`
+   * @param checked the name of the function that got the options; and the table
+   *   to check them with, unless they were checked already
+   * @throws the errors of `createServer`
    */
   constructor(
     readonly features: readonly Feature[],
@@ -180,7 +179,6 @@ export class Plan {
     this.lifecycle = new Lifecycle(needs.services, this.config.own, start);
   }
 
-  /** The catalogue, compiled at its first use. */
   get catalogue(): Catalogue {
     return this.#catalogue ??= compile(this);
   }
@@ -224,7 +222,7 @@ export function neededScopes(options: ServerOptions): string[] {
   ) => scopes);
 }
 
-/** Compiles the catalogue, checked and printed once. */
+/** Compiles and serializes the catalogue. */
 function compile(
   { features, options, config, lifecycle, permissions, approvals }: Plan,
 ): Catalogue {

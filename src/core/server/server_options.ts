@@ -86,7 +86,7 @@ export interface ServerOptions<
   /** Runs around every tool call. */
   around?: Around;
   /**
-   * The log's level and output: by default lines on standard output, of
+   * The log's level and output; by default lines on standard output, of
    * `LOG_LEVEL` and above.
    */
   log?: LogOptions;
@@ -138,8 +138,8 @@ export interface CreateServerOptions<
   V extends Services = Services,
 > extends ServerOptions<S, V> {
   /**
-   * One handle for the whole process: from `await Deno.openKv()` or
-   * `npm:@deno/kv`. Set `isRemote` of the handle to true for a denokv server.
+   * An open database, one for the whole process: from `await Deno.openKv()` or
+   * `npm:@deno/kv`. Set its `isRemote` to true for a denokv server.
    */
   kv: Kv;
   /** All settings by name, for example `Deno.env.toObject()`. */
@@ -221,10 +221,9 @@ export interface Server extends AsyncDisposable {
   fetch(request: Request, info?: ConnectionInfo): Response | Promise<Response>;
   /**
    * Starts the services. Without this, the first request starts them.
-   *
    * @throws {import("./lifecycle.ts").ServiceError}
-   * @throws {import("../settings/complaint.ts").StartError} if the database has
-   * another layout
+   * @throws {import("../settings/complaint.ts").StartError} if another
+   *   version's layout of the database does not fit
    */
   start(): Promise<void>;
   /**
@@ -235,8 +234,8 @@ export interface Server extends AsyncDisposable {
   /** The number of requests, streams and tasks that are in progress. */
   readonly running: number;
   /**
-   * Ends subscriptions, refuses new ones and new tasks, and makes `/ready`
-   * fail: the first step of a stop. Running calls go on.
+   * Begins a stop: ends subscriptions, refuses new ones and new tasks, and
+   * makes `/ready` fail. Running calls continue.
    */
   endStreams(): void;
   /** Stops everything that is still running. */

@@ -34,7 +34,6 @@ export type ProviderConfig =
     revocationUrl?: string;
   };
 
-/** The kinds of providers. */
 export const PROVIDERS = [
   "github",
   "google",
@@ -46,9 +45,9 @@ export const PROVIDERS = [
 ] as const;
 
 /**
- * Returns the stable id of a provider, which keeps its subjects and grants
- * apart from those of others: its kind, or its URL if the kind could mean
- * several providers. Different spellings of the URL give the same id.
+ * Returns the stable id of a provider, by which its subjects and grants differ
+ * from those of others: its kind, or its URL if the kind could mean several
+ * providers. Different spellings of the URL give the same id.
  */
 export function providerId(config: ProviderConfig): string {
   if (config.provider === "custom") {
@@ -70,14 +69,14 @@ export function providerId(config: ProviderConfig): string {
   }
 }
 
-/** The form of the id of a tenant, or of an object in it, at Microsoft. */
+/** Matches the id of a Microsoft tenant, or of an object in it. */
 export const ENTRA_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** Microsoft's aliases for many tenants. */
 const MANY_TENANTS = ["common", "organizations", "consumers"];
 
 /**
- * True if people of every tenant at Microsoft can sign in. Anyone can make a
+ * True if people of every Microsoft tenant can sign in. Anyone can make a
  * tenant, and give its people any role of an application.
  */
 export function isForEveryTenant(

@@ -24,15 +24,14 @@ export type { AuthConfig } from "./auth.ts";
 
 /** The settings of one server. */
 export interface Config {
-  /** Address to listen on. */
   host: string;
   /** Port to listen on; 0 lets the system pick. */
   port: number;
   /** True if other processes may listen on the same port. */
   reusePort: boolean;
   /**
-   * The public address without a trailing slash; undefined for the loopback
-   * address.
+   * The public address without a trailing slash; undefined if it is the
+   * loopback address.
    */
   baseUrl?: string;
   /** Proxies whose headers about the client's address are trusted. */
@@ -49,7 +48,8 @@ export interface Config {
   /** The number of connections to Postgres, besides the one that listens. */
   kvConnections?: number;
   /**
-   * Accepted values of `Origin` besides our own and loopback; `*` accepts all.
+   * Accepted values of `Origin` besides the server's own and loopback; `*`
+   * accepts all.
    */
   allowedOrigins: readonly string[];
   /**
@@ -69,7 +69,8 @@ export interface Config {
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
   /**
-   * Authors' settings that the process may not read: they have their defaults.
+   * Authors' settings that the process may not read, so that their defaults
+   * apply.
    */
   unread: readonly string[];
   /** Sentences about names that are misspelt or were changed. */

@@ -11,7 +11,6 @@ import { oneOf } from "./shapes.ts";
 
 /** One of the sign-in providers in the settings. */
 export interface ListedProvider {
-  /** The prefix of its people's subjects. */
   id: string;
   /**
    * The provider's name in `OAUTH_PROVIDER` and at the end of its redirect URI;
@@ -50,7 +49,6 @@ export function renameFor(key?: string): Rename {
   });
 }
 
-/** Makes the setting that selects one provider's kind. */
 function kindSetting(key: string) {
   return {
     ...renameFor(key)(CHOICE),
@@ -231,10 +229,7 @@ function complainOfDomains(
   });
 }
 
-/**
- * Warns of settings for providers that are not listed, because they are not
- * read.
- */
+/** Warns of settings that are not read because their provider is not listed. */
 function doubtOtherGroups(settings: Settings, keys: readonly string[]): void {
   const known = new Set(settings.options.known?.map(({ name }) => name));
   for (const name of Object.keys(settings.environment)) {

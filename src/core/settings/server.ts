@@ -18,7 +18,7 @@ import {
   wholeNumber,
 } from "./shapes.ts";
 
-/** Paths that every parser reads the same way. */
+/** Matches paths that every parser reads the same way. */
 const BASE_PATH = /^\/(?:[\w~-]+(?:\.[\w~-]+)*\/)*(?:[\w~-]+(?:\.[\w~-]+)*)?$/;
 
 function parseBaseUrl(text: string): string {
@@ -44,8 +44,8 @@ export function isPostgres(path = ""): boolean {
 }
 
 /**
- * Formats a `KV_PATH` without secrets: of a URL only the scheme, the host and
- * the path; only the scheme if it is unclear which part is the password.
+ * Formats a `KV_PATH` without secrets: the scheme, host and path of a URL; only
+ * the scheme if it is unclear which part is the password.
  */
 export function printDatabase(path: string): string {
   const [, scheme, rest] = /^([a-z][a-z\d+.-]+:)(.*)$/is.exec(path) ?? [];

@@ -9,21 +9,17 @@ import { parseServerUrl } from "../net/server_url.ts";
 import { isNear, lettersOf } from "../../authoring/options.ts";
 
 /**
- * A parser for the text of a setting, and a description of what it accepts. The
- * parser throws a {@linkcode ShapeError}.
+ * A parser for the text of a setting, and a description of the accepted texts.
+ * The parser throws a {@linkcode ShapeError}.
  */
 export interface TextShape<T> {
   wants: string;
   parse(text: string): T;
 }
 
-/**
- * An error for a text that a parser does not accept. The message is added to
- * `wants`.
- */
+/** A text that a parser does not accept. The message is added to `wants`. */
 export class ShapeError extends Error {}
 
-/** Refuses a text. @throws {ShapeError} */
 export function refuseText(detail?: string): never {
   throw new ShapeError(detail);
 }
@@ -76,7 +72,7 @@ export function lowerCase<T>({ wants, parse }: TextShape<T>): TextShape<T> {
 
 /**
  * Makes the parser of a list with commas or spaces. The list must not be empty,
- * because that could mean everyone.
+ * because that could be read as everyone.
  */
 export function listOf<T = string>(
   what: string,

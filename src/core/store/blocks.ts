@@ -3,8 +3,7 @@
  * commit that makes a grant active, or signs someone in to the account page,
  * checks that neither person nor client is blocked. Grants and sessions are
  * read together with one record, the head, which changes with every block. So a
- * block works at once, even before they are ended.
- *
+ * block takes effect at once, before the grants and sessions are ended.
  * @module
  */
 import type { OAuthErrorCode } from "../errors.ts";
@@ -26,7 +25,7 @@ export interface Block {
   reason?: string;
 }
 
-/** The maximum number of blocks: every process remembers their names. */
+/** The maximum number of blocks. Every process remembers their names. */
 export const MAX_BLOCKS = 10_000;
 /** The maximum number of versions of the head that a process remembers. */
 const MAX_HEADS = 100;
@@ -59,10 +58,9 @@ export function unlessBlocked(
 }
 
 /**
- * Throws if a block made a commit fail, so that the commit is not tried again.
- *
+ * Throws if a block made a commit fail, so that the commit is not sent again.
  * @throws {import("../errors.ts").OAuthError} with `code`, if a person or
- * client is blocked
+ *   client is blocked
  */
 export async function checkBlocks(
   database: Database,
@@ -75,7 +73,7 @@ export async function checkBlocks(
 
 /**
  * Makes a process's cache of blocks. The head ({@linkcode blockHeadKey}) is
- * read with every record of a person or a client; the blocks are read only if
+ * read with every record of a person or a client. The blocks are read only if
  * the head has changed.
  */
 export function knownBlocks(database: Database) {
@@ -88,10 +86,7 @@ export function knownBlocks(database: Database) {
     return new Set(found.map(({ value }) => value.name));
   }
 
-  /**
-   * Returns true if the person or the client was blocked when the head was
-   * read.
-   */
+  /** True if the person or the client was blocked when the head was read. */
   return async (
     { value, versionstamp }: Entry<BlockHead>,
     named: PersonOrClient,
@@ -112,7 +107,7 @@ export function knownBlocks(database: Database) {
 }
 
 /**
- * Makes a function that returns true for blocked people. It serves tokens of
+ * Makes a function that returns true for blocked people. It is for tokens of
  * other issuers, for which no record of the person is read.
  */
 export function blockedPeople(
@@ -154,7 +149,6 @@ export function blockStore(database: Database) {
       return (await database.find<Block>(blockKey(name)))?.value;
     },
 
-    /** Lists every block, newest first. */
     async list(): Promise<Block[]> {
       const found = await database.list<Block>(blockKey());
       return found.map(({ value }) => value)

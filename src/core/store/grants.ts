@@ -1,8 +1,7 @@
 /**
  * Grants: permissions of people for clients. A grant that ends stays as a
- * tombstone, so that nothing of it can come back to life. The commit that ends
- * it deletes its provider tokens.
- *
+ * tombstone, so that nothing of it can be restored. The commit that ends it
+ * deletes its provider tokens.
  * @module
  */
 import { shortClientId } from "../oauth/client_id.ts";
@@ -35,7 +34,7 @@ function isOpen({ value }: Found<Grant>): boolean {
   return value.status !== "closed";
 }
 
-/** The precision of a grant's last use, in seconds. */
+/** The precision of a grant's last use. */
 const TOUCH_SECONDS = 60;
 
 export type GrantStore = ReturnType<typeof grantStore>;
@@ -74,12 +73,11 @@ export function grantStore(
   }
 
   /**
-   * Ends a grant: from now on all its credentials are refused. Returns the
+   * Ends a grant: all its credentials are refused from now on. Returns the
    * grant as it was before; undefined if it had ended already.
-   *
    * @param read the grant if it was just read
    * @param extraWrites writes of the same commit, for records that end with the
-   * grant
+   *   grant
    */
   function close(
     grantId: string,
@@ -181,7 +179,6 @@ export function grantStore(
       return grants.sort((a, b) => b.createdAt - a.createdAt).slice(0, most);
     },
 
-    /** Lists the open grants of a person or a machine. */
     async listOpen(subject: string): Promise<Found<Grant>[]> {
       return (await Array.fromAsync(entriesOf(subject))).flat().filter(isOpen);
     },
@@ -195,7 +192,7 @@ export function grantStore(
 
     /**
      * True if `OAUTH_BLOCKED` names an e-mail address in one of the person's
-     * grants. For tokens that have no address themselves.
+     * grants. Used for tokens that contain no address.
      */
     async isKnownBlocked(subject: string): Promise<boolean> {
       if (!blocksAddresses) return false;
@@ -223,9 +220,7 @@ export function grantStore(
 
     open: openGrants,
 
-    /**
-     * Yields the open grants of a client, given its short ID, some at a time.
-     */
+    /** Yields the open grants of a client, some at a time. */
     async *openOfClient(shortId: string): AsyncGenerator<Found<Grant>[]> {
       for await (const open of openGrants()) {
         const own = open.filter(({ value: { clientId } }) =>

@@ -1,7 +1,7 @@
 /**
- * The gate in front of `/mcp`, which authenticates callers. It combines one or
- * more doors; a door is one authentication method, a value of `AUTH_STRATEGY`.
- *
+ * The gate in front of `/mcp`, which authenticates callers. Each value of
+ * `AUTH_STRATEGY` is an authentication method with a gate of its own; several
+ * can be combined.
  * @see RFC 6750 §2.1 and §3, RFC 9728 §5.1
  * @module
  */
@@ -16,7 +16,7 @@ import {
 import { ChallengeError } from "../../errors.ts";
 import { unionOfScopes } from "../../oauth/scope.ts";
 
-/** Authenticates callers: one door, or several combined. */
+/** Authenticates callers, by one method or several. */
 export interface Gate {
   /**
    * Authenticates the caller by the headers of a request.
@@ -31,8 +31,9 @@ export interface Gate {
    */
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**
-   * True if this process has the settings for a caller: their door, and their
-   * provider or issuer. While a deployment rolls out, only some processes may.
+   * True if this process has the settings for a caller: the authentication
+   * method, and the provider or issuer. While a deployment rolls out, only some
+   * processes may have them.
    */
   isConfigured(caller: Caller): MaybePromise<boolean>;
   /**

@@ -13,7 +13,10 @@ import type { SessionStore } from "../../store/sessions.ts";
 
 const CLOSED_AT_ONCE = 10;
 
-/** Cancels tasks of a person (`binding`: issuer, resource and subject). */
+/**
+ * Cancels tasks of a person, found by their `binding` (issuer, resource and
+ * subject).
+ */
 export interface TaskCanceller {
   /**
    * @param ids the IDs of grants; undefined selects tasks without a grant
@@ -83,14 +86,16 @@ export interface PersonRecords {
   listOf(subject: string): Promise<readonly object[]>;
   /** Ends the records of a person. Returns how many there were, if known. */
   endAllOf(subject: string): Promise<number | void>;
-  /** Deletes records that stay after `endAllOf`, when the person is erased. */
+  /**
+   * Deletes records that remain after `endAllOf`, when the person is erased.
+   */
   forgetAllOf?(subject: string): Promise<void>;
 }
 
 /** The stores that may have active records of a subject. */
 interface SubjectStores {
   /**
-   * Records of features, with sign-ins to the account page first: once these
+   * Records of features. Sign-ins to the account page come first: once they
    * have ended, they can add no more records.
    */
   records: readonly PersonRecords[];
@@ -104,8 +109,8 @@ interface SubjectStores {
 const NO_GRANT = new Set([undefined]);
 
 /**
- * Ends a person's sessions and tasks without a grant, begun with JWTs of
- * another issuer.
+ * Ends a person's sessions and tasks that began with JWTs of another issuer,
+ * and so have no grant.
  */
 async function endOfTokens(
   subject: string,

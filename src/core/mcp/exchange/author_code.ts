@@ -1,9 +1,8 @@
 /**
  * The code of an author while it runs, which the engine can interrupt. When a
  * question or a sign-in has to come first, the engine stops waiting for the
- * code, and tells it nothing: the code could catch an exception, and then do
- * what no one has agreed to.
- *
+ * code without telling it. An exception could be caught, and the code could
+ * then do what no one has agreed to.
  * @module
  */
 import type { MaybePromise } from "../../../authoring/service.ts";
@@ -20,8 +19,8 @@ const heldAnswers = shared(() => import("./held_answers.ts"));
 const givenKeys = shared(() => import("./given_keys.ts"));
 
 /**
- * Returns the warning for code that goes on after it was interrupted. Returns
- * undefined if the call was cancelled or refused, because then the code may go
+ * Returns the warning for code that still runs after it was interrupted.
+ * Undefined if the call was cancelled or refused, because then the code may run
  * on.
  */
 function warningFor(reason: unknown): string | undefined {
@@ -37,9 +36,8 @@ function warningFor(reason: unknown): string | undefined {
  * object with `then`, such as a query builder, is awaited first. Other values
  * are passed on at once, because a promise for each step would make a quick
  * call a fifth slower.
- *
- * @param codeOf returns the author's code; if it is interrupted, `follow` waits
- * no longer
+ * @param codeOf returns the author's code; if that is interrupted, `follow`
+ *   stops waiting
  */
 export function follow<T, R>(
   value: T | PromiseLike<T>,
@@ -59,10 +57,12 @@ export class AuthorCode {
   #waiting = new Set<(reason: unknown) => void>();
   #interrupted?: { reason: unknown };
   #hasWarned = false;
-  /** The keys and tokens that the code was given; see {@linkcode givenTo}. */
+  /**
+   * The keys and tokens that the code has received; see {@linkcode givenTo}.
+   */
   given?: GivenKeys;
 
-  /** @param warn called once, if the code goes on after it was interrupted */
+  /** @param warn called once, if the code runs on after it was interrupted */
   constructor(private readonly warn: (message: string) => void) {}
 
   /** The reason of the interruption; undefined if there was none. */
@@ -71,7 +71,7 @@ export class AuthorCode {
   }
 
   /**
-   * Removes the given keys from an error that the code has thrown. Every
+   * Removes received keys from an error that the code has thrown. Every
    * exception of an author's function passes here before it is stored, logged
    * or sent.
    */
@@ -81,19 +81,19 @@ export class AuthorCode {
       : thrown;
   }
 
-  /** Removes the given keys from a JSON text. */
+  /** Removes received keys from a JSON text. */
   cleanJson(text: string): string {
     return this.given?.cleanJson(text) ?? text;
   }
 
-  /** Removes the given keys from the code's data. */
+  /** Removes received keys from the code's data. */
   cleanData<T>(data: T): T {
     return this.given?.cleanData(data) ?? data;
   }
 
   /**
    * Calls `next` with the result of an author's function. If an interruption
-   * comes first, rejects with its reason; the later result is dropped, with a
+   * comes first, rejects with its reason. The later result is dropped, with a
    * warning.
    */
   follow<T, R>(
@@ -112,10 +112,9 @@ export class AuthorCode {
   }
 
   /**
-   * Interrupts the code: everyone who waits for it gets the reason of the first
-   * interruption. Returns a promise for the author's code that never settles;
-   * nothing refers to that promise, so the code that awaits it is garbage
-   * collected.
+   * Interrupts the code: all who wait for it get the reason of the first
+   * interruption. Returns a promise that never settles. Nothing else refers to
+   * it, so code that awaits it is garbage collected.
    */
   interrupt(reason: unknown): Promise<never> {
     this.#interrupted ??= { reason };
@@ -125,7 +124,7 @@ export class AuthorCode {
     return new Promise(() => {});
   }
 
-  /** Warns once that the code goes on after it was interrupted. */
+  /** Warns once that the code runs on after it was interrupted. */
   goesOn(): void {
     const message = warningFor(this.reason);
     if (message === undefined || this.#hasWarned) return;
@@ -169,7 +168,7 @@ interface ActingWork {
 }
 
 /**
- * Requests of an author's code in the name of its caller: with the provider's
+ * Sends the requests of an author's code for its caller: with the provider's
  * token, or with the person's key at a service. They are aborted when the call
  * or task is over.
  */
@@ -241,8 +240,8 @@ export class Acting {
 
 /**
  * Aborts a signal of an author's code with an `AbortError`. An exception in a
- * listener would end the process as uncaught: it is logged instead, as are
- * exceptions in listeners of signals that depend on this one.
+ * listener would end the process as uncaught. It is logged instead, also for
+ * signals that depend on this one.
  */
 export function fire(
   abort: AbortController,

@@ -28,7 +28,10 @@ import { PendingResponse } from "./pending_response.ts";
 import { advise, reportTask, warn } from "./report.ts";
 import type { RunningCall } from "./running.ts";
 
-/** A request. Each generation has a subclass that can ask its clients. */
+/**
+ * A request. MCP 2025 and 2026-07-28 each have a subclass, which asks the
+ * client in its own way.
+ */
 export abstract class Call implements AskingCall, RunningCall {
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
@@ -36,8 +39,8 @@ export abstract class Call implements AskingCall, RunningCall {
   abstract readonly logLevel?: Work["logLevel"];
   declare readonly sessionId?: string;
   /**
-   * The time after which the response becomes a stream. Set for 2026, where a
-   * client cancels by closing the stream.
+   * The time after which the response becomes a stream. Set for MCP 2026-07-28,
+   * where a client cancels by closing the stream.
    */
   declare readonly slowMilliseconds?: number;
   readonly startedMilliseconds = performance.now();
@@ -45,8 +48,9 @@ export abstract class Call implements AskingCall, RunningCall {
   /** True for a subscription, which does not outlive its credential. */
   isSubscription = false;
   /**
-   * Restores what the run has used up, such as an approval. Called before the
-   * call ends with a question, after which the tool starts over.
+   * Makes approvals and answers that the run has used available again. Called
+   * before the call ends with a question, after which the tool runs from its
+   * start.
    */
   putBack?: () => Promise<unknown>;
   /** Sends the progress of a task to the client whose call waits for it. */
@@ -118,7 +122,7 @@ export abstract class Call implements AskingCall, RunningCall {
   get startedCode(): AuthorCode | undefined {
     return this.#authorCode;
   }
-  /** Asks on pages; undefined if the caller cannot sign in to one. */
+  /** Asks on pages; undefined if the caller cannot sign in there. */
   get pageQuestions(): PersonPages | undefined {
     return this.#pageQuestions ??= this.engine.waitPages?.questionsOf(this);
   }
@@ -134,11 +138,11 @@ export abstract class Call implements AskingCall, RunningCall {
   isOver(): boolean {
     return this.execution.isOver;
   }
-  /** Watches the call; made when the call does not end at once. */
+  /** Watches the call; created only for a call that does not end at once. */
   get watch(): CallWatch {
     return this.#watch ??= new CallWatch(this);
   }
-  /** The response, made when something has to be sent before the result. */
+  /** The response, created when something is sent before the result. */
   get response(): PendingResponse {
     return this.#response ??= this.pendingResponse();
   }
@@ -184,19 +188,22 @@ export abstract class Call implements AskingCall, RunningCall {
   /** True while a question to the client is open. */
   abstract get isAsking(): boolean;
 
-  /** Returns the answer to a question that the client has sent along. */
+  /**
+   * Returns the answer that the client sent with its request; undefined if
+   * there is none.
+   */
   recall(_question: AskedQuestion): JsonObject | undefined {
     return undefined;
   }
 
-  /** True if the client left before it got the answer. */
+  /** True if the client disconnected before the answer. */
   hasLeft(): boolean {
     const { execution, admitted } = this;
     return !execution.hasEnded && admitted.request.signal.aborted;
   }
 
   /**
-   * Aborts `signal` if the author's code was interrupted, so that work it
+   * Aborts `signal` if the author's code was interrupted. So work that it
    * started in parallel ends, too.
    */
   stopIfInterrupted(): void {
@@ -224,8 +231,8 @@ export abstract class Call implements AskingCall, RunningCall {
 }
 
 /**
- * The time without a byte after which a comment is sent, because proxies close
- * quiet connections, some after 30 seconds. A quick 2025 call gets JSON, not a
+ * The time without a byte after which a comment is sent: proxies close quiet
+ * connections, some after 30 seconds. A quick MCP 2025 call gets JSON, not a
  * stream: some clients cannot read an event of more than 1 MiB (Python SDK
  * 2.3).
  */
@@ -233,14 +240,18 @@ const QUIET_MILLISECONDS = 15_000;
 
 /** Keeps the response of a running call open. */
 export class CallWatch {
-  /** Called on each beat, to watch the running tool or its task. */
+  /**
+   * Called at each beat of the timer, to watch the running tool or its task.
+   */
   onBeat?: (nowMilliseconds: number) => void;
 
   #isHearing = false;
 
   constructor(private readonly call: Call) {}
 
-  /** Keeps a quiet response open: makes it a stream, or sends a comment. */
+  /**
+   * Keeps a quiet response open: turns it into a stream, or sends a comment.
+   */
   beat(nowMilliseconds: number): void {
     const { call } = this;
     this.onBeat?.(nowMilliseconds);
@@ -257,7 +268,7 @@ export class CallWatch {
     else response.open();
   }
 
-  /** Notices a client that leaves before its stream is opened. */
+  /** Notices a client that disconnects before its stream is opened. */
   #hear(): void {
     // From the first beat on only: reading the signal would slow down quick
     // calls.

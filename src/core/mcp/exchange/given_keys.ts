@@ -1,12 +1,11 @@
 /**
- * The keys and tokens that the author's code of one call was given: those of a
+ * The keys and tokens that the author's code received in one call: those of a
  * person's accounts, and the server's own secret settings. Nothing that the
- * code throws or returns may contain any of them: a service may quote the key
+ * code throws or returns may contain any of them: a service may repeat the key
  * in a response, and an error may quote that response. The engine hides every
  * usual form of a key: as it is, encoded for a URL, JSON or HTML, in base64,
  * and broken into lines. The time that this takes grows only with the length of
  * the text, because a person chooses their key, and often the text.
- *
  * @module
  */
 import { ToolError } from "../../../authoring/tool.ts";
@@ -25,11 +24,10 @@ import {
   wholeMessageOf,
 } from "../../thrown.ts";
 
-/** The text that replaces a key. */
 const HIDDEN = "(hidden)";
 
 /**
- * The minimum length of a key that is hidden: a shorter text is no secret, and
+ * The minimum length of a key that is hidden. A shorter text is no secret, and
  * occurs everywhere.
  */
 const MIN_CHARACTERS = 4;
@@ -54,24 +52,24 @@ const MAX_TEXT_CHARACTERS = 16_000;
 const MAX_KEYS = 1000;
 
 /**
- * The number of characters of a form that a text is first searched for, which
- * is quick.
+ * Texts are first searched for this many characters of a spelling, which is
+ * quick.
  */
 const MAX_PROBE_CHARACTERS = 32;
 
-/** A form in which a key may occur. */
+/** One spelling of a key. */
 interface Form {
   pattern: string;
   /**
-   * True for base64: the letters before and after may also hold bits of the
-   * key.
+   * True for base64, where the letters before and after may also have bits of
+   * the key.
    */
   isBase64: boolean;
 }
 
 /**
- * The spellings of a person's key that are hidden: in a text as received, and
- * in a text that `readText` has decoded.
+ * The spellings of a person's key that are hidden: `asItIs` in a text as
+ * received, `read` in a text that `readText` has decoded.
  */
 interface Forms {
   asItIs: readonly Form[];
@@ -80,7 +78,7 @@ interface Forms {
 
 type FormsOfKeys = ReadonlyMap<string, Forms>;
 
-/** The forms of the keys that were given most recently. */
+/** The spellings of the latest keys. */
 const RECENT = new Map<string, Forms>();
 
 function formsOf(key: string): Forms {
@@ -107,7 +105,6 @@ function formsOf(key: string): Forms {
   return all;
 }
 
-/** Turns base64 into base64url. */
 function base64urlOf(text: string): string {
   return text.replaceAll("+", "-").replaceAll("/", "_");
 }
@@ -167,21 +164,17 @@ function decode(
 /** A decoded text, and the positions of its characters in the original. */
 interface ReadText {
   text: string;
-  /**
-   * Returns the position in the original text of a character's beginning or
-   * end.
-   */
+  /** Returns where a character begins or ends in the original text. */
   place(index: number, isEnd: boolean): number;
 }
 
 /** Decodes every encoding of {@linkcode ENCODED} in a text. */
 function readText(text: string): ReadText {
-  /**
-   * For each encoding: where it begins in the decoded text and in the original,
-   * and where it ends in the original.
-   */
+  /** The start of each encoding in the decoded text. */
   const from: number[] = [];
+  /** The start of each encoding in the original text. */
   const began: number[] = [];
+  /** The end of each encoding in the original text. */
   const ended: number[] = [];
   let moved = 0;
   const read = text.replace(ENCODED, (...match) => {
@@ -235,7 +228,7 @@ export function occurrences(
   return found;
 }
 
-/** Lists the ranges of a text that contain a form of a key. */
+/** Lists the ranges of a text that contain a spelling of a key. */
 function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   const places: [number, number][] = [];
   if (keys.size === 0) return places;
@@ -272,7 +265,6 @@ function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   return places;
 }
 
-/** Replaces the keys in a text. */
 function hide(text: string, keys: FormsOfKeys): string {
   const places = placesIn(text, keys).sort(([a], [b]) => a - b);
   if (places.length === 0) return text;
@@ -330,9 +322,9 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
 }
 
 /**
- * Removes recently given keys from an error of an author's code whose call is
- * not known. Keys with few letters and digits are skipped: with such a key, a
- * person could hide the errors of everyone else.
+ * Removes recently used keys from an error of an author's code whose call is
+ * not known. Keys with few letters and digits are skipped: otherwise a person
+ * could hide the errors of everyone else by such a key.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
   const keys = [...RECENT].filter(([key]) => isLong(key));
@@ -342,9 +334,7 @@ export function withoutRecentKeys(thrown: unknown): unknown {
 /** The maximum number of keys of `httpApi()` that a process hides. */
 const MAX_OWN_KEYS = 200;
 
-/**
- * Returns the keys that an author's code was given, to which more can be added.
- */
+/** Returns the keys that an author's code received. More can be added. */
 export function givenTo(code: { given?: GivenKeys }): GivenKeys {
   return code.given ??= new GivenKeys();
 }
@@ -362,13 +352,12 @@ export class GivenKeys {
   readonly #all = new Map<string, Forms>();
   readonly #inData = new Map<string, Forms>();
 
-  /** The keys of `httpApi()`. */
   static readonly #own = new LatestMap<GivenKeys>(MAX_OWN_KEYS);
 
   /**
    * Hides a key or token of `httpApi()` in the results and errors of all calls
-   * that have {@linkcode GivenKeys}: any of them may have read a response that
-   * repeats it.
+   * that have {@linkcode GivenKeys}, because any of them may have read a
+   * response that repeats it.
    */
   static hideOwn(key: string, service = {}, seconds = Infinity): void {
     const given = new GivenKeys().addSecrets([key], service);
@@ -428,7 +417,6 @@ export class GivenKeys {
     return clean(thrown, GivenKeys.#withOwn(this.#all));
   }
 
-  /** Replaces the keys in a text. */
   hide(text: string): string {
     return hide(text, GivenKeys.#withOwn(this.#all));
   }

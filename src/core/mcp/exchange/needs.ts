@@ -12,17 +12,15 @@ import type { CallToolResult } from "../../../authoring/tool.ts";
 import type { JsonObject } from "../../json.ts";
 import { CallContext } from "./call_context.ts";
 
-/** A tool, a resource or a prompt with needs. */
 export interface ItemWithNeeds {
   name: string;
   needs: AccountNeeds;
-  /** The schema of a tool's output. */
   output?: unknown;
 }
 
 /**
  * The accounts with which a call began, keyed by service name. Durable work
- * goes on with the same accounts.
+ * keeps to them.
  */
 export type BegunNeeds = Readonly<
   Record<string, {
@@ -37,24 +35,25 @@ export type BegunNeeds = Readonly<
 
 /** The accounts and other needs that were found for one call. */
 export interface CallNeeds {
-  /** The accounts of the call, for durable work that begins in it. */
+  /** The accounts of the call, for durable work that it begins. */
   readonly begun?: BegunNeeds;
   /**
-   * The name of the account that the call has chosen; undefined if the person
-   * has only one.
+   * The account that the call has chosen; undefined if the person has only one.
    */
   readonly account?: string;
   /**
    * Returns the accounts for the approval of the call, each with a unique `id`.
-   * From then on the call uses no other account, even if its person replaces
-   * one.
+   * After that the call uses no other account, even if the person replaces one.
    */
   approving?(): { service: string; name: string; id: unknown }[];
   /** @throws {ToolError} if an account was disconnected */
   checkConnected?(): Promise<void>;
-  /** Adds what was found to a context of the call. */
+  /** Adds the found needs to a context of the call. */
   bind(context: Context): void;
-  /** Returns the item's own arguments, without the choice of an account. */
+  /**
+   * Returns the item's own arguments, without `account`, which chooses an
+   * account.
+   */
   own<I extends JsonObject>(input: I): I;
   /**
    * Adds to a result which account the tool used, if the person has several.

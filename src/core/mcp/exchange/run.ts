@@ -25,7 +25,8 @@ import { unreadBudget } from "./long_messages.ts";
 import { aboutOf } from "./report.ts";
 
 /**
- * A method: answers a request. Throwing is the same as returning `{ error }`.
+ * Answers a request of one MCP method. Throwing is the same as returning `{
+ * error }`.
  */
 export type Method<C extends Call = Call> = (
   call: C,
@@ -70,8 +71,8 @@ export function runCall<C extends Call>(
 }
 
 /**
- * Waits for an answer, while the call is in the list of running calls and can
- * be cancelled.
+ * Waits for an answer. Meanwhile the call is listed as running, and can be
+ * cancelled.
  */
 function wait(call: Call, answer: Promise<Answer>): Promise<Ending> {
   const { execution, engine: { running } } = call;
@@ -162,15 +163,15 @@ function errorEnding(
   return { outcome, refusal, body, status, headers, code: error!.code };
 }
 
-/** An HTTP request whose message is not a call yet. */
+/** An HTTP request whose message has not become a call. */
 export interface Incoming
   extends Pick<AdmittedRequest, "request" | "info" | "operation"> {
-  /** True in a batch, where the HTTP status is sent first. */
+  /** True in a batch, where the HTTP status is sent before the results. */
   readonly inBand?: boolean;
   id?: RequestId;
 }
 
-/** Ends a request that was refused before it was a call. Never throws. */
+/** Ends a request that was refused before it became a call. Never throws. */
 export function refuseRequest(
   engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
   thrown: unknown,

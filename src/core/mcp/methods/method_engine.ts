@@ -16,8 +16,8 @@ import type { Method } from "../exchange/run.ts";
 export interface PreparedCall extends ToolRun {
   readonly call: EngineCall;
   /**
-   * Ends counting the call as one of its tool's concurrent calls. Undefined if
-   * the tool has no limit on them.
+   * Frees the call's place among its tool's concurrent calls. Undefined if
+   * these are not limited.
    */
   readonly leave?: () => void;
   /** True once the call is a task, which then calls `leave` when it ends. */
@@ -46,7 +46,10 @@ export interface LongCalls {
     call: EngineCall,
     tool: CompiledTool,
   ): ((toolCall: PreparedCall) => Promise<Answer>) | undefined;
-  /** Watches a tool that runs in its request, and may outlast it. */
+  /**
+   * Watches a tool that runs in its request, and may take longer than the
+   * request.
+   */
   watch(
     call: EngineCall,
     tool: CompiledTool,
@@ -64,16 +67,17 @@ export interface MethodEngine extends Engine {
   ownTools: ReadonlyMap<string, Method<EngineCall>>;
 }
 
-/** A call as methods get it. */
 export type EngineCall = Call & { readonly engine: MethodEngine };
 
 /** A kind of change, added by a feature, that clients can subscribe to. */
 export interface FollowedKind {
   /** The member of a subscription's filter that lists the names to follow. */
   member: string;
-  /** The maximum number of names; each is polled. */
+  /** The maximum number of names. Each is polled. */
   most: number;
-  /** @throws {RpcError} if the client may not follow changes of this kind */
+  /**
+   * @throws {RpcError} if the client may not subscribe to this kind of change
+   */
   check(call: Call): void;
   /**
    * Returns the names that the caller may follow, and a function that starts to
