@@ -1,9 +1,3 @@
-/**
- * The first result among several items.
- *
- * @module
- */
-
 /** Calls `find` for each item until it returns a value, and returns that. */
 export function firstOf<T, R>(
   items: readonly T[],

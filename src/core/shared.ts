@@ -5,9 +5,9 @@
  */
 
 /**
- * Makes a function that calls `make` at its first call. All calls share the
- * result; after a failure the next call tries again. Also used for modules,
- * because each `import()` takes as long as a tool call.
+ * Makes a function that calls `make` once and shares the result with all calls.
+ * After a failure the next call tries again. Also used for modules, because
+ * each `import()` takes as long as a tool call.
  */
 export function shared<T>(make: () => Promise<T>): () => Promise<T> {
   let making: Promise<T> | undefined;

@@ -65,8 +65,8 @@ export function withSecuritySchemes(
 }
 
 /**
- * Removes an output schema that is not an object's, because 2025 clients refuse
- * it.
+ * Removes an output schema that is not an object's, because MCP 2025 clients
+ * refuse it.
  */
 export function withObjectOutput(listed: JsonObject): JsonObject {
   const schema = listed.outputSchema as JsonObject | undefined;
@@ -121,7 +121,6 @@ function describe(
 
 /** A tool, resource or prompt that needs a scope, described for people. */
 export interface ScopeUse {
-  /** The title, or the name. */
   title: string;
   words: string;
   scopes: readonly string[];

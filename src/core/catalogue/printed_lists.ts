@@ -1,7 +1,6 @@
 /**
- * The lists and capabilities of a catalogue as JSON text, made beforehand for
- * one generation.
- *
+ * The lists and capabilities of a catalogue, serialized as JSON for MCP 2025 or
+ * 2026-07-28.
  * @module
  */
 import type { JsonObject } from "../json.ts";
@@ -19,9 +18,9 @@ import type {
 export interface PrintedLists {
   printer: Printer;
   capabilities: JsonObject;
-  /** The authors' tools. */
+  /** The author's tools. */
   tools: Pages;
-  /** The authors' tools, and the server's own if the catalogue has them. */
+  /** The author's tools and the built-in ones, if any. */
   allTools: Pages;
   resources: Pages;
   resourceTemplates: Pages;
@@ -68,8 +67,8 @@ export function printLists(
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 /**
- * Returns the capabilities of each generation: 2025 has no subscriptions and no
- * tasks.
+ * Returns the capabilities of each revision. Those of 2025 have no
+ * subscriptions and no tasks.
  */
 export function capabilitiesOf(
   { tools = [], resources = [], prompts = [] }: ServerDefinitions,

@@ -9,7 +9,6 @@
 /** The maximum length of a URI that is matched. */
 export const MAX_URI_CHARACTERS = 8192;
 
-/** A template, ready to be matched against URIs. */
 export interface UriTemplate {
   variables: readonly string[];
   /** Returns the decoded variables of a URI; undefined if it does not match. */
@@ -25,9 +24,8 @@ export function isTemplate(uri: string): boolean {
 
 /**
  * Parses a template.
- *
- * @throws {SyntaxError} for an unsupported expression, a variable that is there
- * twice, or an unbalanced brace
+ * @throws {SyntaxError} for an unsupported expression, a variable that occurs
+ *   twice, or an unbalanced brace
  */
 export function parseUriTemplate(template: string): UriTemplate {
   const variables: string[] = [];
@@ -75,9 +73,10 @@ function literal(text: string): string {
 }
 
 /**
- * Returns the values of the variables. Greedy: each variable takes all that the
- * later ones do not need. Works from the end, with one pass over the URI for
- * each variable: a regular expression would try every way to divide the URI.
+ * Returns the values of the variables. Matches greedily: an earlier variable
+ * takes all that later ones do not need. Works from the end, with one pass over
+ * the URI for each variable: a regular expression would try every way to divide
+ * the URI.
  */
 function matchSteps(
   head: string,
@@ -91,8 +90,8 @@ function matchSteps(
   if (!uri.endsWith(tail)) return undefined;
   if (steps.length === 0) return uri === head ? [] : undefined;
   /**
-   * For each step and each position in the URI: the end of the step's variable
-   * if it begins there; 0 if it cannot begin there.
+   * For each variable, from the last, and each position in the URI: the end of
+   * the variable if it starts there; 0 if it cannot.
    */
   const ends: Uint16Array[] = [];
   for (const { crossesSegments, after } of steps.toReversed()) {

@@ -12,8 +12,8 @@ import { isObject } from "../json.ts";
 import { Parameters } from "../oauth/parameters.ts";
 
 /**
- * The maximum size of a body in bytes, unless an endpoint accepts more: OAuth
- * clients send less.
+ * The maximum size of a body, unless an endpoint accepts more. OAuth clients
+ * send less.
  */
 const MAX_BYTES = 16 * 1024;
 

@@ -16,7 +16,7 @@ import { outsideTrace } from "../telemetry/current.ts";
 
 export type { Rate } from "../store/rate.ts";
 
-/** The maximum number of buckets in memory. A full bucket is not kept. */
+/** The maximum number of buckets in memory. Full buckets are not stored. */
 const MAX_BUCKETS = 10_000;
 
 /**
@@ -62,7 +62,7 @@ export class Buckets {
     this.#buckets.set(name, fullAt - this.#filling.costMilliseconds);
   }
 
-  /** Returns how many tokens are missing from a full bucket, with fractions. */
+  /** Returns how many tokens a bucket lacks, with fractions. */
   missing(name: string, time: number): number {
     const fullAt = this.#buckets.get(name) ?? time;
     return Math.max(0, fullAt - time) / this.#filling.costMilliseconds;
@@ -74,7 +74,8 @@ export class Buckets {
 
   /**
    * Removes all full buckets. If these are less than a tenth, also removes the
-   * next fullest: a flood of new names must not reset a bucket that is empty.
+   * fullest ones: so a flood of new names does not reset a bucket that is
+   * empty.
    */
   #forget(time: number): void {
     const fullestFirst = [...this.#buckets].sort((a, b) => a[1] - b[1]);
@@ -91,11 +92,14 @@ export class Buckets {
  */
 const FREE = 0.1;
 /**
- * The fraction of a full bucket that a process takes from the database at once.
+ * The fraction of a bucket that a process takes from the database at once.
  * Tokens that it then does not use are lost.
  */
 const PART = 0.05;
-/** The time after a failure of the database in which a process limits alone. */
+/**
+ * The time after a failure of the database in which only the local bucket
+ * limits.
+ */
 const ALONE_MILLISECONDS = 1000;
 
 /** This process's share of one bucket. */
@@ -125,7 +129,7 @@ interface Share {
  */
 export class SharedBuckets {
   readonly #own: Buckets;
-  /** This process's shares. A full bucket has none. */
+  /** This process's shares. Full buckets have none. */
   readonly #shares = new Map<string, Share>();
   readonly #store: RateStore;
   readonly #free: number;

@@ -1,10 +1,9 @@
 /**
  * Response bodies with limits on memory and time. Deno takes 64 KiB and one
- * piece more than the client has read; the rest is queued here. The bytes count
+ * chunk more than the client has read; the rest is queued here. The bytes count
  * against the caller's limit until the response was sent. A client that reads
  * nothing for a minute is cut off. Deno cannot close its connection, so its
- * last bytes count until the client leaves.
- *
+ * last bytes count until the client disconnects.
  * @module
  */
 import type { BodyClock, TimedBody } from "../net/body_bytes.ts";
@@ -18,8 +17,8 @@ const PIECE_BYTES = 32 * 1024;
 const MAX_KEPT_BYTES = 512 * 1024;
 
 /**
- * The maximum size of a response that the limit ignores: its request costs Deno
- * more.
+ * The maximum size of a response that the limit ignores, because its request
+ * costs Deno more.
  */
 const UNCOUNTED_BYTES = 2 * 1024;
 
@@ -32,14 +31,14 @@ const SHORT_ANSWER_BYTES = 16 * 1024;
 const SAMPLED = 8;
 
 /**
- * The bytes of memory for each byte of a short response. Deno keeps its text,
- * too.
+ * The bytes of memory for each byte of a short response, whose text Deno also
+ * keeps.
  */
 const KEPT_PER_BYTE = 2;
 
 const encoder = new TextEncoder();
 
-/** The error for a client that does not read its response. */
+/** A client that does not read its response. */
 export class StalledError extends Error {
   constructor() {
     super("The client stopped reading");
@@ -51,7 +50,7 @@ export interface ResponseSending {
   readonly clock: BodyClock;
   /**
    * Settles when the response was sent, or cannot be sent. Undefined if the
-   * runtime does not tell.
+   * runtime does not report it.
    */
   readonly completed?: Promise<unknown>;
   /** Adds to the caller's unread bytes; a negative number subtracts. */
@@ -63,7 +62,6 @@ export interface ResponseSending {
 /** A response body that is sent as fast as its client reads. */
 export class OutgoingBody {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** The bytes in the queue. */
   queuedBytes = 0;
   /** True if nothing more can be written. */
   hasEnded = false;
@@ -71,7 +69,6 @@ export class OutgoingBody {
   #takenBytes = 0;
   #countedBytes = 0;
   #isWanted = false;
-  /** True once the stream is closed. */
   #isClosed = false;
   #isSent = false;
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
@@ -85,9 +82,9 @@ export class OutgoingBody {
     private readonly on: {
       /** Called when the client reads and the queue is empty. */
       wanted?(): void;
-      /** Called when the client has taken a piece. */
+      /** Called when the client has taken a chunk. */
       taken?(): void;
-      /** Called if the client leaves or stalls before the end. */
+      /** Called if the client disconnects or stalls before the end. */
       gone?(isStalled: boolean): void;
     } = {},
     /** The number of bytes to count for each byte of the body. */
@@ -126,8 +123,7 @@ export class OutgoingBody {
 
   /**
    * Discards the queue and aborts the response.
-   *
-   * @param error by default that the client does not read
+   * @param error says by default that the client does not read
    */
   abandon(error: unknown = new StalledError()): void {
     if (this.#isClosed) return;
@@ -136,8 +132,8 @@ export class OutgoingBody {
   }
 
   /**
-   * Sends the next piece if the client is reading. Closes the stream after the
-   * last piece.
+   * Sends the next chunk if the client is reading. Closes the stream after the
+   * last one.
    */
   #flow(): void {
     if (this.#isWanted && this.#queue.length > 0) {
@@ -265,7 +261,7 @@ export async function streamedResponse(
 }
 
 /**
- * Waits a few microtasks, in which a `Response` yields bytes that it already
+ * Waits a few microtasks, so that a `Response` yields the bytes that it already
  * has.
  */
 async function aFewTurns(): Promise<undefined> {
@@ -273,11 +269,11 @@ async function aFewTurns(): Promise<undefined> {
 }
 
 /**
- * Forwards a stream as fast as the client reads, with at most one piece queued.
+ * Forwards a stream as fast as the client reads, with at most one chunk queued.
  */
 function passedOn(
   { pieces, reading, reader }: {
-    /** The pieces already read. */
+    /** The chunks already read. */
     pieces: readonly Uint8Array<ArrayBuffer>[];
     /** The read in progress. */
     reading: Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>>;

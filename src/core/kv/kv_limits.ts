@@ -1,7 +1,5 @@
 /**
- * The limits of the database's contract, for the implementations of this
- * project.
- *
+ * The limits in the database's contract, for this project's implementations.
  * @module
  */
 import { serialize } from "node:v8";

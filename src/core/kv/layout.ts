@@ -1,8 +1,7 @@
 /**
  * The layout of the database: the form of its keys and records, as a number
- * that the database stores. Releases with one number read each other's records.
- * A database with another number is neither read nor written.
- *
+ * that the database stores. Releases with the same number can read each other's
+ * records. A database with another number is neither read nor written.
  * @module
  */
 import { StorageError } from "../errors.ts";
@@ -20,9 +19,9 @@ import { absent } from "./transaction.ts";
 
 /**
  * The number of this code's layout. Raise it, also in
- * `packages/operate/restore.ts`, with a change after which the last release
- * cannot read new records, or this one cannot read old records.
- * `tests/trips/layout_test.ts` notices such a change.
+ * `packages/operate/restore.ts`, if the last release cannot read new records,
+ * or this one cannot read old ones. `tests/trips/layout_test.ts` notices such a
+ * change.
  */
 export const LAYOUT = 5;
 
@@ -60,14 +59,13 @@ export async function requireLayout(kv: Kv): Promise<void> {
   checkNumber((await kv.get(layoutKey())).value);
 }
 
-/** @throws {StartError} */
 function checkNumber(number: unknown): void {
   if (number === LAYOUT) return;
   throw refused(number === null ? "no layout" : `layout ${number}`);
 }
 
 /**
- * True if a server has used a database; an application's own records do not
+ * True if a server has used a database. An application's own records do not
  * count.
  */
 async function isUsed(kv: Kv): Promise<boolean> {
@@ -91,10 +89,10 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
 }
 
 /**
- * Wraps a handle so that it returns and writes nothing before the layout was
+ * Wraps a database so that it returns and writes nothing before its layout was
  * checked. The first reads are sent before the check ends, but their results
- * wait for it. Until a check succeeds, each operation has its own: a check that
- * hangs blocks no other operation.
+ * wait for it. Until a check succeeds, each operation starts its own, so that
+ * one that hangs blocks no other operation.
  */
 export function checkedKv(kv: Kv): Kv {
   let isChecked = false;

@@ -1,13 +1,11 @@
 /**
  * Leases: the right of one process to do something until a time. An expired
- * lease proves nothing: the database may have been unreachable, so that the
- * holder could not renew it, and clocks of two machines differ. A lease has
- * lapsed once another process has seen it unchanged for long enough while the
- * database responded; for a task's lease, for two heartbeats. The time for
- * which processes have watched an expired lease of a task is stored in the
- * lease, so that processes that live for only a few seconds do not watch it for
- * ever.
- *
+ * lease does not prove that its holder stopped: the holder may have been unable
+ * to renew it because the database was unreachable, and the clocks of two
+ * machines differ. A lease has lapsed once another process has seen it
+ * unchanged for long enough while the database responded; for a task's lease,
+ * for two heartbeats. This watching time is stored in the lease of a task, so
+ * that processes that live for only a few seconds can add up theirs.
  * @module
  */
 import { LatestMap } from "../latest_map.ts";
@@ -15,14 +13,14 @@ import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskLeaseKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 
-/** The time after the last renewal at which a lease expires, in seconds. */
+/** The lifetime of a lease after each renewal. */
 export const LEASE_SECONDS = 30;
-/** The time between renewals of a lease, in seconds. */
+/** The time between two renewals of a lease. */
 export const HEARTBEAT_SECONDS = 5;
 /**
  * The time for which an expired lease is watched before another process may
- * take it. So after a renewal the holder has the lease at least this long,
- * whatever the clocks say.
+ * take it. So a holder that renews in time keeps its lease, whatever the clocks
+ * say.
  */
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
@@ -35,11 +33,11 @@ export function setLease(
   return transaction.set<TaskLease>(taskLeaseKey(taskId), { expiresAt });
 }
 
-/** The lease of a task, held or watched. */
+/** The lease of a task, which its holder renews, or other processes watch. */
 export interface TaskLease extends Expiring {
   /**
-   * The time for which processes have seen the lease expired and not renewed;
-   * absent while it is held.
+   * The time for which processes have seen the lease expired; absent while it
+   * is renewed.
    */
   watchedMilliseconds?: number;
 }
@@ -55,9 +53,11 @@ const WATCHED_SECONDS = 60 * 60;
 interface Suspicion {
   versionstamp: string | null;
   sinceMilliseconds: number;
-  /** The time for which other processes have watched the lease before. */
+  /**
+   * The time for which other processes had watched the lease before this one.
+   */
   beforeMilliseconds: number;
-  /** The part of this process's watching time that the record has already. */
+  /** The part of this process's watching time that is stored in the lease. */
   notedMilliseconds: number;
 }
 
@@ -99,7 +99,6 @@ export class WatchedLeases {
     return before.beforeMilliseconds + milliseconds >= this.confirmMilliseconds;
   }
 
-  /** True if a lease is watched. */
   isWatched(id: string): boolean {
     return this.suspicion(id) !== undefined;
   }
@@ -124,8 +123,8 @@ export class WatchedTaskLeases extends WatchedLeases {
   }
 
   /**
-   * Watches the lease of a task, and now and then stores for how long. Returns
-   * true once the lease was not renewed for long enough.
+   * Watches the lease of a task, and stores the watching time now and then.
+   * Returns true once the lease was not renewed for long enough.
    */
   async watch(taskId: string, lease: Entry<TaskLease>): Promise<boolean> {
     const before = lease.value?.watchedMilliseconds;

@@ -14,15 +14,15 @@ import {
 import type { KvKey } from "./kv.ts";
 
 /**
- * The maximum number of records that one commit ends: each takes 2 of the 1,000
+ * The maximum number of records that one commit ends. Each takes 2 of the 1,000
  * mutations of a commit.
  */
 export const ENDED_PER_COMMIT = 200;
 
 /**
  * Splits items into parts of at most `size`, the last items first. If work on
- * the parts is interrupted, the beginning of the list remains, so that the work
- * can be repeated.
+ * the parts is interrupted, the first items remain, so that the work can be
+ * repeated.
  */
 export function inParts<T>(items: readonly T[], size: number): T[][] {
   const parts = [];
@@ -32,11 +32,11 @@ export function inParts<T>(items: readonly T[], size: number): T[][] {
   return parts;
 }
 
-/** The lists of one kind of record; `L` is the type of an entry's value. */
+/** The lists of one kind of record. `L` is the type of an entry's value. */
 export class OwnerList<T, L = Expiring> {
   /**
-   * @param listKey makes the key of a list from its owner
-   * @param recordKey makes the key of a record from the key of its entry
+   * @param listKey returns the key of an owner's list
+   * @param recordKey returns the key of a record from the key of its entry
    */
   constructor(
     private readonly database: Database,

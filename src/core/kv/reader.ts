@@ -22,7 +22,8 @@ export interface Marked {
 }
 
 /**
- * The result of a read. Its version can be checked even without a live value.
+ * The result of a read. Its version can be checked even if there is no live
+ * value.
  */
 export interface Entry<T> {
   key: KvKey;
@@ -40,7 +41,6 @@ export interface Found<T> {
   mark?: string;
 }
 
-/** Keys from `start` on, and before `end`. */
 export interface KeyRange {
   start: KvKey;
   end: KvKey;
@@ -78,7 +78,6 @@ export class Reader {
     protected readonly fence: Fence,
   ) {}
 
-  /** Returns the time in whole epoch seconds. */
   now(): number {
     return now(this.clock);
   }

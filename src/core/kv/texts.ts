@@ -1,8 +1,7 @@
 /**
- * Texts of any length. A value of the database has at most 64 KiB, so a longer
+ * Texts of any length. A value in the database has at most 64 KiB, so a longer
  * text is stored in parts, which are written before the record that refers to
  * them.
- *
  * @module
  */
 import { randomId } from "../crypto/crypto.ts";
@@ -13,7 +12,7 @@ import { tidy } from "./persist.ts";
 /** A reference to a text: the text itself, or the id of its parts. */
 export type TextRef = { text: string } | { id: string; parts: number };
 
-/** The maximum number of characters of a part, each at most two bytes long. */
+/** The maximum number of characters of a part; each takes at most two bytes. */
 const MAX_PART_CHARACTERS = 28_000;
 /** The maximum number of parts in a commit of 800 KiB. */
 const MAX_PARTS_PER_COMMIT = 12;
@@ -49,7 +48,7 @@ export async function saveText(
   return { id, parts: parts.length };
 }
 
-/** An error because a text, or a part of it, has expired. */
+/** A text that has expired, or has lost a part. */
 export class TextExpiredError extends Error {
   override name = "TextExpiredError";
 }
@@ -102,8 +101,8 @@ export async function deleteText(
 }
 
 /**
- * Extends the life of a text's parts to `expiresAt`; parts that are gone stay
- * gone.
+ * Extends the lifetime of a text's parts to `expiresAt`. Missing parts are not
+ * restored.
  */
 export async function renewText(
   database: Database,
@@ -124,7 +123,7 @@ export function isSameText(one: TextRef | undefined, other: TextRef): boolean {
 }
 
 /**
- * Lists the keys of the parts of a text; none if the reference has the text.
+ * Lists the keys of a text's parts; none if the reference contains the text.
  */
 export function keysOf(ref: TextRef): Deno.KvKey[] {
   if ("text" in ref) return [];

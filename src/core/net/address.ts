@@ -46,7 +46,6 @@ export function parseNetwork(text: string): Network | undefined {
   return isLength ? { ...address, length } : undefined;
 }
 
-/** True if an address belongs to a network. */
 export function isWithin(address: Address, network: Network): boolean {
   if (address.width !== network.width) return false;
   const shift = BigInt(network.width - network.length);

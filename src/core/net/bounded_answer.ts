@@ -13,7 +13,7 @@ const STALL_SECONDS = 60;
 
 /** The memory of one response, counted until `release`. */
 export interface ResponseMemory {
-  /** @throws if this process, or the caller, holds too many bytes already */
+  /** @throws if this process, or the caller, already holds too many bytes */
   add(bytes: number): void;
   release(): void;
 }
@@ -21,13 +21,13 @@ export interface ResponseMemory {
 /** Options of a tool's request that the server sets. */
 export interface ToolFetchOptions {
   /**
-   * Makes the memory count of a response; called twice if the request is sent
-   * twice.
+   * Starts to count the memory of a response; called twice if the request is
+   * sent twice.
    */
   hold?: () => ResponseMemory;
   /**
-   * True if the request changes nothing at its server. By default this depends
-   * on its method.
+   * True if the request changes nothing at its server. By default the method
+   * decides.
    */
   isSafe?: boolean;
 }
@@ -42,11 +42,10 @@ const dropped = new FinalizationRegistry((hold: ResponseMemory) =>
 /**
  * Limits the bytes of a response's decoded body, and the time between them.
  * Reads nothing before its reader does.
- *
  * @param refuse makes the error for the reader
  * @param hold counts the bytes until the reader has read all or stops
  * @param signal ends the body: the runtime may forget the signal of a request
- * once its headers have come
+ *   once its headers have arrived
  */
 export function boundedResponse(
   response: Response,

@@ -1,8 +1,7 @@
 /**
  * `fetch` without automatic retries. Deno repeats a request if the server
- * closes a reused connection, unless the body is a stream: but the server may
+ * closes a reused connection, unless the body is a stream. But the server may
  * already have done what the request asks for.
- *
  * @module
  */
 
@@ -11,14 +10,14 @@ export const isSafeMethod = (method = "GET") =>
   /^(GET|HEAD|OPTIONS|QUERY)$/i.test(method);
 
 /**
- * Connections that are reused within a second only. Servers keep them open for
+ * Connections are reused within a second only. Servers keep them open for
  * longer: if a server closed one at that moment, the request would be lost.
  */
 const kept = globalThis.Deno?.createHttpClient({ poolIdleTimeout: 1000 });
 
 /**
- * Sends a request. If its method is not safe, its body is sent as a stream, or
- * without a body it gets a new connection.
+ * Sends a request. If its method is not safe, it cannot be repeated: its body
+ * is a stream; without a body, its connection is new.
  */
 export const sendOnce: typeof fetch = async (input, init) => {
   const method = init?.method ??

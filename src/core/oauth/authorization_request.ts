@@ -1,9 +1,8 @@
 /**
- * A client's authorization request, and the authorization response to it with
- * `iss` (RFC 9207).
- *
+ * A client's authorization request, and the response to it with `iss` (RFC
+ * 9207).
  * @see RFC 6749 §4.1.1 and §4.1.2, RFC 9207, RFC 7636 §4.3, RFC 8707 §2.1,
- * OpenID Connect Core §3.1.2.1 and §3.1.2.6
+ *   OpenID Connect Core §3.1.2.1 and §3.1.2.6
  * @module
  */
 import type { Scopes } from "../../authoring/scope.ts";
@@ -31,7 +30,7 @@ export interface AuthorizationRequest {
 }
 
 /**
- * A client's hints for the provider's sign-in page. They decide nothing else.
+ * A client's hints for the provider's sign-in page. They have no other effect.
  */
 export interface ProviderHints {
   /** `login_hint`, the account to suggest: usually an e-mail address. */
@@ -44,8 +43,8 @@ export interface ProviderHints {
 }
 
 /**
- * The values of `prompt` that are sent to the provider. `consent` is not: this
- * server's own page does that.
+ * The values of `prompt` that are sent to the provider. `consent` is not one:
+ * this server asks for it on its own page.
  */
 const PROVIDER_PROMPTS = ["login", "select_account"] as const;
 
@@ -101,7 +100,7 @@ function checkFeatures(parameters: Parameters): void {
   );
 }
 
-/** Parses the authorization request of a client that was found. */
+/** Parses the authorization request of a known client. */
 export function parseAuthorizationRequest(
   parameters: Parameters,
   { client, baseUrl, scopes }: {

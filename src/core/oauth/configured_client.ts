@@ -15,7 +15,7 @@ import {
 } from "./client.ts";
 import { parseScope } from "./scope.ts";
 
-/** A client ID: VSCHAR (RFC 6749 appendix A.1), but not a URL. */
+/** Matches a client ID: VSCHAR (RFC 6749 appendix A.1), but not a URL. */
 const CLIENT_ID = /^(?!https?:)[\x21-\x7E]{1,200}$/;
 
 const HASH = /^[0-9a-f]{64}$/i;

@@ -1,8 +1,7 @@
 /**
  * Registration and exact comparison of redirect URIs. They are compared as
- * strings, never parsed and printed: a URL parser turns `java\tscript:`,
- * `https://2130706433/` and dot segments into something else.
- *
+ * strings, never parsed and formatted again: a URL parser changes
+ * `java\tscript:`, `https://2130706433/` and dot segments.
  * @see RFC 8252 §7, RFC 9700 §4.1
  * @module
  */
@@ -10,14 +9,17 @@ import { OAuthError } from "../errors.ts";
 import { seenText } from "../log/log_line.ts";
 
 /**
- * The kind of a redirect URI: of a website, a local program, or an app's
- * scheme.
+ * The owner of a redirect URI: a website, a local program, or an app with its
+ * own scheme.
  */
 type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
 
-/** The characters of RFC 3986, without `#`: a redirect URI has no fragment. */
+/**
+ * Matches the characters of RFC 3986 without `#`: a redirect URI has no
+ * fragment.
+ */
 const URI =
   /^([a-z][a-z0-9+.-]*):((?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-fA-F]{2})+)$/;
 const AUTHORITY = /^\/\/([^/?]*)/;
@@ -102,7 +104,7 @@ export function checkRedirectUri(uri: string): RedirectKind {
 }
 
 /**
- * True if browsers would read the host as an IPv4 address, although it does not
+ * True if browsers would read a host as an IPv4 address, although it does not
  * look like one.
  */
 function isOddNumber(authority: string): boolean {

@@ -17,7 +17,6 @@ import type { IssuedTokens } from "./token_response.ts";
 
 /** The valid refresh tokens of a grant, as fingerprints. */
 export interface RefreshTokens {
-  /** The fingerprint of the current refresh token. */
   current: string;
   /** The grant's data key, encrypted for the current refresh token. */
   wrappedKey: string;
@@ -39,13 +38,13 @@ interface Exchange {
   /** True if the client has revoked the access token in the response. */
   isRevoked?: boolean;
   /**
-   * The epoch second until which the response is repeated. Absent before the
-   * first call with the access token in it.
+   * The epoch second until which the response is repeated. Absent until the
+   * client calls with the access token in it.
    */
   replayUntil?: number;
 }
 
-/** The part of a grant about refresh tokens. */
+/** The members of a grant about refresh tokens. */
 interface Refreshable {
   id: string;
   refreshKey?: string;
@@ -57,8 +56,7 @@ const responseKey = (refreshToken: string) =>
 
 /**
  * Makes the record of an exchange.
- *
- * @param tokens the tokens for which `refreshToken` was exchanged
+ * @param tokens the tokens that were issued for `refreshToken`
  */
 export async function makeExchange(
   refreshToken: string,
@@ -119,11 +117,9 @@ export function isOfExchange(
 }
 
 /**
- * Returns true if the client has not yet used the tokens of the grant's last
- * refresh.
- *
- * @param exchanged the fingerprint of the refresh token that was exchanged for
- * the access token in a call; undefined if it came from a code
+ * True if the client has not yet used the tokens of the grant's last refresh.
+ * @param exchanged the fingerprint of the refresh token for which a call's
+ *   access token was issued; undefined if it came from a code
  */
 export function isUnseen(
   exchanged: string | undefined,
@@ -145,8 +141,8 @@ function withExchange<G extends Refreshable>(
 }
 
 /**
- * Ends the repetition of the last response `REPLAY_SECONDS` from now, because
- * the client has received it.
+ * Ends the repetition of the last response in `REPLAY_SECONDS`, because the
+ * client has received it.
  */
 export function limitReplays<G extends Refreshable>(grant: G, now: number): G {
   return withExchange(grant, { replayUntil: now + REPLAY_SECONDS });

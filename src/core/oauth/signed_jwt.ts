@@ -61,8 +61,8 @@ const FAULTS_OF_JWT = [
 ];
 
 /**
- * Returns true if the JWT itself is invalid. Otherwise its issuer is at fault,
- * whose keys could not be read, or the network.
+ * True if the JWT itself is invalid. False if its issuer's keys could not be
+ * read.
  */
 export function isFaultOfJwt(error: unknown): boolean {
   return FAULTS_OF_JWT.some((Fault) => error instanceof Fault);

@@ -16,7 +16,6 @@ import type { ScopeInWords } from "./scopes.ts";
  */
 export const BOXES = "boxes";
 
-/** The maximum length of a scope's description. */
 const MAX_CHARACTERS = 300;
 
 /** The maximum number of scopes that are shown without groups. */
@@ -28,7 +27,10 @@ interface BoxesProps {
   box(scope: ScopeInWords): { name: string; value: string; checked?: boolean };
 }
 
-/** The scopes on the consent page: a checkbox for each that can be refused. */
+/**
+ * Shows the scopes on the consent page: a checkbox for each that can be
+ * refused.
+ */
 export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
   const count = countBoxes(scopes);
   return (
@@ -61,7 +63,7 @@ export function countBoxes(scopes: BoxesProps["scopes"]): number {
   return scopes.filter(({ isFixed }) => !isFixed).length;
 }
 
-/** The scopes in a form of the account, with a checkbox each. */
+/** Shows the scopes in a form of the account page, with a checkbox each. */
 export function ScopeFields(
   { legend, scopes, checked }: {
     legend: string;
@@ -87,8 +89,8 @@ export function ScopeFields(
 }
 
 /**
- * Checkboxes for scopes; if there are many, grouped by the first part of their
- * names.
+ * Shows checkboxes for scopes; if there are many, grouped by the first part of
+ * their names.
  */
 function ScopeBoxes({ scopes, box }: BoxesProps) {
   const groups = scopes.length > MAX_UNGROUPED
@@ -111,7 +113,7 @@ function ScopeBoxes({ scopes, box }: BoxesProps) {
 }
 
 /**
- * A group of scopes. Closed, it shows what the scopes allow; open, their
+ * Shows a group of scopes. Closed, it shows what the scopes allow; open, their
  * checkboxes.
  */
 function ScopeGroup({ name, scopes, box }: BoxesProps & { name: string }) {
@@ -148,7 +150,7 @@ function withFullStop(words: string): string {
 }
 
 /**
- * Buttons that tick all checkboxes of the element around them, or none. A
+ * Shows buttons that tick all checkboxes of the element around them, or none. A
  * script makes the buttons visible.
  */
 function TickButtons({ of }: { of: string }) {
@@ -213,7 +215,7 @@ function ScopeItem(
  */
 const MAX_WORDS_SHOWN = 6;
 
-/** The descriptions of scopes, one per line; nothing without scopes. */
+/** Shows the descriptions of scopes, one per line; nothing without scopes. */
 export function MayUse({ scopes }: Pick<BoxesProps, "scopes">) {
   if (scopes.length === 0) return null;
   const more = scopes.length - MAX_WORDS_SHOWN;

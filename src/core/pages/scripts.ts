@@ -1,8 +1,7 @@
 /**
- * The scripts of pages. They are constants, so that the policy allows them by
- * hash and nothing in a request can become a script; their data is in `data-`
+ * The scripts of pages. They are constants, so that the CSP allows them by hash
+ * and nothing in a request can become a script; their data is in `data-`
  * attributes. Every page works without them.
- *
  * @module
  */
 
@@ -25,7 +24,7 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
 `;
 
 /**
- * Passes the authorization response to the window that opened this one. The
+ * Sends the authorization response to the window that opened this one. The
  * browser delivers it only if that window has one of the named origins.
  */
 export const CALLBACK_SCRIPT = `

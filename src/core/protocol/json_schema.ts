@@ -47,11 +47,10 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const MIRRORED_TYPES = ["string", "integer", "boolean"];
 
 /**
- * Returns the arguments that a tool wants repeated in headers, by their
+ * Lists the arguments that a tool requires in headers, too, by their
  * `x-mcp-header` annotation.
- *
  * @throws {Error} if an annotation breaks a rule of Streamable HTTP, Custom
- * Headers from Tool Parameters: clients would drop the tool
+ *   Headers from Tool Parameters: clients would drop the tool
  */
 export function paramHeadersOf(schema: JsonObject): ParamHeader[] {
   const found: ParamHeader[] = [];
@@ -169,8 +168,8 @@ function takesText(schema: JsonObject): boolean {
 }
 
 /**
- * True if a schema parses strings, even if its JSON Schema has another type,
- * such as number for `z.coerce.number()`.
+ * True if a schema parses strings, even if its JSON Schema says otherwise, such
+ * as number for `z.coerce.number()`.
  */
 function parsesText(schema: z.core.$ZodType): boolean {
   return TEXTS.some((text) => {

@@ -171,8 +171,7 @@ function redirected(
 }
 
 /**
- * Returns the URL of a request.
- *
+ * Resolves a request's URL.
  * @throws {TypeError} if the key must not be sent to it
  */
 function addressAt(service: AccountService, input: string | URL): URL {
@@ -189,8 +188,8 @@ function addressAt(service: AccountService, input: string | URL): URL {
 }
 
 /**
- * Matches a `..` that a server may find only after decoding the path once or
- * twice.
+ * Matches an encoded `..`, which a server may find only after decoding the path
+ * once or twice.
  */
 const ENCODED_PARENT =
   /(?:\/|%(?:25)*(?:2f|5c))(?:\.|%(?:25)*2e){2}(?:\/|;|%|$)/i;

@@ -13,7 +13,7 @@ export interface AuthorizationRequestOptions {
   /** The separator of scopes; a space by default. */
   separator?: string;
   /**
-   * Further query parameters; they cannot replace those in {@linkcode OURS}.
+   * Further query parameters. They cannot replace those in {@linkcode OURS}.
    */
   extra: Readonly<Record<string, string>>;
   /** The `prompt` of every request, unless `extra` has one. */
@@ -21,17 +21,16 @@ export interface AuthorizationRequestOptions {
   /** The provider's parameter for `login_hint`; undefined if it has none. */
   hintName?: string;
   /**
-   * The `prompt` for `isFresh`, which makes the person sign in again. Undefined
-   * if the provider supports none.
+   * The `prompt` by which the provider makes the person sign in again.
+   * Undefined if it supports none.
    */
   freshPrompt?: "login" | "select_account";
 }
 
 /**
  * Parameters that no setting may add, because they decide the response and its
- * receiver. That includes some that are never sent here: `request` would
- * replace all others, and `response_mode` would change how the response is
- * sent.
+ * receiver. Some are never sent by this server: `request` would replace all
+ * others, and `response_mode` would change how the response is sent.
  */
 const OURS = [
   "response_type",

@@ -10,22 +10,20 @@ import { valueAt } from "../json.ts";
 /** The maximum length of a text claim; a longer one is ignored. */
 const MAX_LENGTH = 2048;
 
-/** A provider's claim names, where they differ from OpenID Connect's. */
+/** A provider's claim names, if they differ from OpenID Connect's. */
 export interface ClaimNames {
-  /** The claim that the e-mail address was verified. */
+  /** The claim that says that the e-mail address was verified. */
   emailVerified?: string;
   /**
-   * Returns true if the claims prove that the organization owns the verified
-   * address's domain.
+   * True if the claims prove that the organization owns the domain of the
+   * verified address.
    */
   isOwnAddress?(
     email: string,
     claims: Readonly<Record<string, unknown>>,
   ): boolean;
   memberships?: MembershipClaims;
-  /**
-   * Returns true if no other organization can have a membership of this name.
-   */
+  /** True if no other organization can have a membership of this name. */
   isUnique?(membership: string): boolean;
 }
 
@@ -89,7 +87,6 @@ export function isTrueClaim(value: unknown): boolean {
   return value === true || value === 1 || value === "true" || value === "1";
 }
 
-/** Drops undefined members. */
 function defined(
   identity: {
     [K in keyof Identity]: Identity[K] | "" | undefined;
@@ -106,13 +103,13 @@ export const GOOGLE_ISSUER = "https://accounts.google.com";
 const CONSUMER_DOMAINS = ["gmail.com", "googlemail.com"];
 
 /**
- * Returns true if Google, or the organization of the address, manages the
- * account with this verified address. Anyone can open a consumer account with
- * their company's address. After they leave the company, Google still calls the
- * address verified. Only `hd` proves that the organization manages the account.
- *
+ * True if Google, or the organization of the address, manages the account with
+ * this verified address. Anyone can open a consumer account with their
+ * company's address. After they leave the company, Google still reports the
+ * address as verified. Only `hd` proves that the organization manages the
+ * account.
  * @see
- * https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
+ *   https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
  */
 export function isGoogleAddress(
   email: string,
@@ -155,7 +152,7 @@ export function usualMembershipClaims(
   };
 }
 
-/** The maximum number of names of one kind, and of characters in a name. */
+/** The maximum number of names of one kind. */
 const MAX_NAMES = 1000;
 const MAX_CHARACTERS = 255;
 
@@ -200,8 +197,8 @@ export function membershipsInClaims(
 }
 
 /**
- * Lists the needed kinds that have a claim name in `paths`, but are missing in
- * the claims.
+ * Lists the needed kinds of memberships that `paths` names claims for, but the
+ * claims lack.
  */
 export function missingMemberships(
   claims: Readonly<Record<string, unknown>>,
@@ -223,7 +220,8 @@ function firstClaim(
 }
 
 /**
- * Merges userinfo into claims. `email_verified` is taken from where `email` is.
+ * Merges userinfo into claims. `email` and `email_verified` are taken from the
+ * same one.
  */
 export function mergeClaims(
   claims: Record<string, unknown>,

@@ -19,8 +19,8 @@ import { type WatchedProvider, watchProvider } from "./reachability.ts";
 
 export interface SignInProvider extends ListedProvider, WatchedProvider {
   /**
-   * Our redirect URI at the provider. Each of several providers has its own:
-   * this prevents mix-up attacks (RFC 9700 §4.4.2.2).
+   * This server's redirect URI at the provider. Each of several providers has
+   * its own, which prevents mix-up attacks (RFC 9700 §4.4.2.2).
    */
   redirectUri: string;
 }
@@ -48,8 +48,7 @@ export function signInProviders(
 
   /**
    * Marks addresses of another provider's domains as unverified.
-   *
-   * @param id the id of the provider that claims the addresses
+   * @param id the provider that reports the addresses
    */
   function vouched<T extends Identity>(id: string, identity: T): T {
     const isAnothers = (address: string) => !mayHave(id, address);
@@ -91,12 +90,12 @@ export function signInProviders(
   }));
   return {
     all,
-    /** The names of all providers for a sentence, as in `Google or GitHub`. */
+    /** The names of all providers in a sentence, as in `Google or GitHub`. */
     name: new Intl.ListFormat("en-GB", { type: "disjunction" })
       .format(all.map(({ provider }) => provider.name)),
     /**
-     * Finds a provider by its name in `OAUTH_PROVIDER`; or the only one, for
-     * undefined.
+     * Finds a provider by its name in `OAUTH_PROVIDER`; undefined finds the
+     * only one.
      */
     find: (key: string | undefined) => all.find((it) => it.key === key),
     /**
@@ -105,8 +104,9 @@ export function signInProviders(
     of: ({ provider }: Pick<KnownPerson, "provider">) =>
       all.find(({ id }) => id === provider),
     /**
-     * Returns the only provider; of several, the one responsible for the
-     * address's domain. Undefined if the person has to choose.
+     * Returns the only provider. If there are several, the one that is
+     * responsible for the address's domain. Undefined if the person has to
+     * choose.
      */
     forAddress(address = ""): SignInProvider | undefined {
       if (all.length === 1) return all[0];

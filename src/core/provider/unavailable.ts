@@ -36,8 +36,8 @@ export async function askProvider<T>(
 /**
  * Asks the provider for a person's current identity; undefined if the provider
  * cannot tell.
- *
- * @throws as {@linkcode askProvider}, also if the provider names someone else
+ * @throws the errors of {@linkcode askProvider}, and one if the provider names
+ *   another person
  */
 export async function identifyAgain(
   provider: Provider,
@@ -80,8 +80,8 @@ const STORE_MILLISECONDS = 15_000;
 /**
  * Stores the result of redeeming the provider's code. Retries, because the code
  * cannot be redeemed again.
- *
- * @throws as {@linkcode signInInterrupted} if the database stays unreachable
+ * @throws {@linkcode signInInterrupted}'s error if the database stays
+ *   unreachable
  */
 export async function storeSignIn<T>(store: () => Promise<T>): Promise<T> {
   try {

@@ -1,7 +1,6 @@
 /**
- * The parts of a server that all of its sites share: the database, the stores,
- * and what calls need besides authentication.
- *
+ * The parts of a server that are the same at all base URLs: the database, the
+ * stores, and what calls need besides authentication.
  * @module
  */
 import type { AccountService } from "../../authoring/account.ts";
@@ -42,13 +41,12 @@ const MAX_QUESTIONS_PER_CALLER = 100;
 export interface ServerDependencies
   extends
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
-  /** The origin on which the server listens, if there is no `BASE_URL`. */
+  /** The origin on which the server listens, if `BASE_URL` is unset. */
   origin?: string;
-  /** The maximum time of a database operation, in milliseconds. */
   deadlineMilliseconds?: number;
   /** Replaces the authentication that the settings select. */
   gate?: Gate;
-  /** Replaces the feature that finds needs, for a test. */
+  /** Replaces the feature that finds needs, in a test. */
   findNeeds?: FindNeeds;
   /** The options of durable work. */
   runs?: { confirmSeconds: number };
@@ -59,16 +57,16 @@ export interface ServerDependencies
   isDevelopment?: boolean;
 }
 
-/** The parts of a server that all of its sites share, made once. */
+/** The parts of a server that are the same at all base URLs, made once. */
 export interface ServerCore {
   plan: Plan;
   given: ServerDependencies;
   database: Database;
-  /** The server as features see it, and the features' parts in it. */
+  /** The server as features see it, and their parts of it. */
   opened: OpenedServer;
   features: readonly OpenFeature[];
   engine: Omit<McpEngine, "gate">;
-  /** Starts the database reads that calls of a grant are likely to need. */
+  /** Starts reading records that calls of this grant probably need. */
   readAhead(grantId: string): void;
   /** Fires when the server is about to stop. */
   stopping: AbortController;
@@ -170,8 +168,8 @@ export function openCore(
 }
 
 /**
- * Makes the step before the run of a tool with `approval`; it is loaded when
- * used.
+ * Makes the function that asks for approval before a tool runs. Its code is
+ * loaded when used.
  */
 function approver(
   { features, config, options: { version } }: Plan,
@@ -183,7 +181,10 @@ function approver(
   return async (...run) => await (await load())(...run);
 }
 
-/** Lists the unset settings that accounts need, at these services or at all. */
+/**
+ * Lists the unset settings that accounts need at these services; at all by
+ * default.
+ */
 export async function missingSettings(
   features: readonly OpenFeature[],
   services?: readonly AccountService[],

@@ -1,7 +1,6 @@
 /**
  * The settings of `AUTH_STRATEGY`: which callers are admitted, and how they are
- * identified.
- *
+ * authenticated.
  * @module
  */
 import { isAddressEntry } from "../oauth/allowed_users.ts";
@@ -79,7 +78,7 @@ export const AUTH = settingsOf({
 });
 
 /**
- * Settings that are of use only with an `AUTH_STRATEGY`, which may have been
+ * Settings that are of use only with an `AUTH_STRATEGY`, which was perhaps
  * forgotten.
  */
 const TELLTALES: readonly (readonly [NamedSetting, string])[] = [
@@ -143,7 +142,7 @@ export function parseAuth(
 /**
  * Complains of an issuer at the host of a custom provider. The provider's
  * subjects begin with its host, so a person of the issuer could be taken for
- * one who signs in.
+ * one of the provider.
  */
 function complainOfNamesakes(
   settings: Settings,
@@ -173,8 +172,8 @@ function complainOfNamesakes(
 }
 
 /**
- * The issuer hosts of providers, keyed by the name with which their subjects
- * begin.
+ * The hosts of providers' issuers, keyed by the prefix of the provider's
+ * subjects.
  */
 const HOSTS: Readonly<Record<string, string>> = {
   google: "accounts.google.com",
@@ -207,7 +206,10 @@ function doubtTwoSubjects(
   }
 }
 
-/** Warns if people are blocked by email address, but may come without one. */
+/**
+ * Warns if people are blocked by e-mail address, but may call with tokens that
+ * contain none.
+ */
 function doubtBlockedAddresses(
   settings: Settings,
   { blocked, assertionIssuers }: OAuthConfig,
@@ -227,8 +229,8 @@ function doubtBlockedAddresses(
 }
 
 /**
- * Complains of credentials without `AUTH_STRATEGY`, with which everyone would
- * be admitted.
+ * Complains of credentials without `AUTH_STRATEGY`, a mistake that would admit
+ * everyone.
  */
 function complainOfTelltales(settings: Settings): void {
   const { name: variable } = AUTH.AUTH_STRATEGY;

@@ -22,14 +22,12 @@ import {
 } from "./shapes.ts";
 
 /**
- * The fix for a missing registration at the provider; it contains `BASE_URL`.
+ * The fix for a missing registration at the provider. It contains `BASE_URL`.
  */
 const REGISTER = "Register an application at the provider, with exactly the " +
   "callback address BASE_URL/oauth/provider-callback";
 
-/**
- * The name of one of several providers, as it is in variables and in a path.
- */
+/** Matches the name of one of several providers, in variables and in a path. */
 const LISTED_NAME = /^[a-z][a-z0-9]{0,19}$/;
 
 export const PROVIDER = settingsOf({
@@ -135,9 +133,7 @@ function endpoint(name: string) {
   };
 }
 
-/**
- * Returns a setting under the name that it has for one of several providers.
- */
+/** Renames a setting to the name that it has for one of several providers. */
 export type Rename = <S extends NamedSetting>(setting: S) => S;
 
 export function parseProvider(

@@ -47,8 +47,8 @@ const ACCESS_KINDS: readonly CredentialKind[] = [
 ];
 
 /**
- * The lifetime in seconds of the record that changes with every personal access
- * token: longer than any token lives.
+ * Longer than any personal token lives: the lifetime of the record that changes
+ * with each of them.
  */
 export const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
@@ -61,10 +61,9 @@ const BLOCKED_CODES = {
 
 interface LiveAccessToken {
   grant: Grant;
-  /** The grant's entry as it was read, so that a later commit can check it. */
+  /** The grant as it was read, so that a later commit can check it. */
   read: Found<Grant>;
   scopes: readonly string[];
-  /** The time of the token response, if it is known. */
   issuedAt?: number;
   /** The epoch second at which the token expires. */
   expiresAt: number;
@@ -79,7 +78,7 @@ export function accessTokenStore(database: Database) {
   const isBlocked = knownBlocks(database);
 
   /**
-   * Adds a grant with its token; the commit fails if the person or the client
+   * Adds a grant with its token. The commit fails if the person or the client
    * is blocked.
    */
   function create(
@@ -92,8 +91,8 @@ export function accessTokenStore(database: Database) {
   }
 
   /**
-   * Records that the client has used the response of a refresh, after which the
-   * response is replayed for `REPLAY_SECONDS` more.
+   * Records that the client has used the response of a refresh. After that it
+   * is repeated for `REPLAY_SECONDS` more.
    */
   function noteSeen(exchanged: string, read: Entry<Grant>): Promise<void> {
     return database.change(
@@ -152,12 +151,11 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * Issues the only access token of a grant without provider tokens.
-     *
-     * @param extraWrites writes and checks of the same commit; undefined is
-     * returned if a check fails
+     * Issues the only access token of a grant without provider tokens. Returns
+     * undefined if a check of `extraWrites` fails.
+     * @param extraWrites writes and checks of the same commit
      * @throws {import("../errors.ts").OAuthError} if the person or the client
-     * is blocked
+     *   is blocked
      */
     async issue(
       grant: Grant,
@@ -177,9 +175,8 @@ export function accessTokenStore(database: Database) {
      * Issues a personal token, the only token of its grant. Returns undefined
      * if the person has `most` tokens already, even if several are made at
      * once.
-     *
-     * @param options `keep`: makes the write that stores the token for the page
-     * that shows it; called again if another commit came first
+     * @param options `keep` makes the write that stores the token for the page
+     *   that shows it; called again if another commit came first
      * @throws {import("../errors.ts").OAuthError} if the person is blocked
      */
     issuePersonal(

@@ -1,9 +1,8 @@
 /**
  * Connections: the sign-ins of one person with one client, and the state that
  * they share. Every sign-in and every change writes the connection's record, so
- * that concurrent ones notice each other: a change writes the record before it
- * changes grants, and the commit of a sign-in fails if the record has changed.
- *
+ * that concurrent ones notice each other. A change writes the record before it
+ * changes grants. The commit of a sign-in fails if the record has changed.
  * @module
  */
 import { type ConnectionOf, isSignInOf } from "../oauth/connection.ts";
@@ -21,20 +20,21 @@ import { connectionKey } from "../kv/keys.ts";
 import { inParts } from "../kv/owner_list.ts";
 
 /**
- * The lifetime of a connection's record, in seconds: longer than any grant
- * lives.
+ * The lifetime of a connection's record, which is longer than any grant lives.
  */
 export const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
 
 /**
- * The maximum number of records that one commit deletes; a commit takes a
- * thousand mutations.
+ * The maximum number of records that one commit deletes, of the 1,000 mutations
+ * of a commit.
  */
 const DELETIONS_PER_COMMIT = 500;
 
 /** The state that all sign-ins of a connection share. */
 export interface ConnectionState {
-  /** The time of a pause; without effect once the connection has no sign-in. */
+  /**
+   * The time of a pause. It has no effect once the connection has no sign-in.
+   */
   pausedAt?: number;
   /** The scopes that the person has revoked and not granted again. */
   revokedScopes?: readonly string[];
@@ -125,8 +125,8 @@ export function clientConnectionStore(
     },
 
     /**
-     * Reads a connection: first its record, then its grants, so that a change
-     * in between makes the commit of a sign-in fail.
+     * Reads a connection: first its record, then its grants. So a change in
+     * between makes the commit of a sign-in fail.
      */
     async read(of: ConnectionOf): Promise<Connection> {
       const entry = await database.get<ConnectionRecord>(keyOf(of));
@@ -134,16 +134,16 @@ export function clientConnectionStore(
     },
 
     /**
-     * Makes the write of a sign-in; its commit fails if the connection has
+     * Makes the write of a sign-in. Its commit fails if the connection has
      * changed since it was read.
      */
     join: ({ entry }: Connection, state: ConnectionState): Write =>
       writeOf(entry, state),
 
     /**
-     * Pauses a connection: all its sign-ins, also later ones. Resumes it if
-     * `pausedAt` is undefined. If it is paused and resumed at the same time,
-     * the later change holds for every sign-in. Returns the open sign-ins.
+     * Pauses all sign-ins of a connection, also later ones. Resumes them if
+     * `pausedAt` is undefined. If both happen at the same time, the later one
+     * holds for every sign-in. Returns the open sign-ins.
      */
     async pause(
       of: ConnectionOf,

@@ -16,8 +16,8 @@ import type { Database, Expiring } from "../kv/database.ts";
 import { documentKey } from "../kv/keys.ts";
 
 /**
- * Fetches a document from a URL that a stranger chose. `expiresAt` is the epoch
- * second at which the document is no longer fresh.
+ * Fetches a document from a URL that anyone may have chosen. `expiresAt` is the
+ * epoch second at which the document is no longer fresh.
  */
 export type FetchDocument = (
   url: string,
@@ -25,9 +25,8 @@ export type FetchDocument = (
 
 /**
  * Fetches a document. `isKept`: true if someone has signed in with the client
- * that publishes it. `network`: the name of the network that the request came
- * from, if known.
- *
+ * that publishes it. `network`: the network that the request came from, if
+ * known.
  * @throws an error with `isRefused: true` if there are too many fetches
  */
 export type FetchForClient = (
@@ -56,8 +55,8 @@ const FAILURE_SECONDS = 10;
 const MAX_FAILURES = 1000;
 
 /**
- * The result of a lookup: a document, or the error of the fetch with the stale
- * document, if one is stored.
+ * A document; or the error of its fetch, with the stale document if one is
+ * stored.
  */
 type Lookup =
   | { document: unknown }
@@ -69,7 +68,7 @@ interface LookupOptions {
    * grant depends on it.
    */
   stale?: boolean;
-  /** The name of the network that the request came from, if known. */
+  /** The network that the request came from, if known. */
   network?: string;
 }
 
@@ -84,7 +83,6 @@ export function documentStore(
   /** Documents of clients that no one has signed in with. */
   const unused = new LatestMap<DocumentRecord>(MAX_UNUSED);
 
-  /** Recent failures. */
   const failures = new LatestMap<{ error: unknown }>(MAX_FAILURES);
 
   function save(url: string, record: DocumentRecord): Promise<unknown> {
@@ -135,8 +133,8 @@ export function documentStore(
 
   /**
    * Lets simultaneous lookups of one URL share a read and a fetch. If the fetch
-   * was refused to the network of the first lookup, the next lookup tries for
-   * its own network.
+   * was refused because of the first lookup's network, the next lookup fetches
+   * for its own.
    */
   async function share(
     purpose: "find" | "renew",
@@ -158,7 +156,7 @@ export function documentStore(
   }
 
   return {
-    /** Finds the document at a URL. @throws whatever the fetch throws */
+    /** Finds the document at a URL. @throws the error of the fetch */
     find(url: string, options: LookupOptions = {}): Promise<unknown> {
       const isFresh = ({ freshUntil }: DocumentRecord) => {
         const left = freshUntil - database.now();

@@ -1,8 +1,7 @@
 /**
  * Client assertions (`jti`) and request states, each of which may be used once.
  * If a request is answered with 503, its use is ignored, even if the database
- * applied it, so that the client can send the request again.
- *
+ * recorded it, so that the client can send the request again.
  * @module
  */
 import type { Database, Expiring, Write } from "../kv/database.ts";
@@ -10,9 +9,9 @@ import { assertionKey, spentStateKey } from "../kv/keys.ts";
 import { secretStore } from "./secrets.ts";
 
 /**
- * The seconds for which the record of a use outlives the assertion or state. If
- * a clock that was ahead is set back, the assertion or state is valid again,
- * and still known as used.
+ * The time for which the record of a use outlives the assertion or state. A
+ * clock that is set back could make the assertion or state valid again; it is
+ * still known as used then.
  */
 const KEPT_LONGER_SECONDS = 60 * 60;
 
@@ -42,8 +41,8 @@ function onceStore<T extends Expiring>(
   }
 
   /**
-   * Makes the write that records a use; undefined if there was one before.
-   * Ignores a use whose request was answered with 503.
+   * Makes the write of a use; undefined if there was one before, unless that
+   * one's request was answered with 503.
    */
   async function usingAgain(thing: T): Promise<Write | undefined> {
     // An expired record still counts as a use, until it is deleted.
@@ -70,7 +69,6 @@ function onceStore<T extends Expiring>(
   return { using, usingAgain, use };
 }
 
-/** An assertion, identified by its issuer and its `jti` (RFC 7523 §3). */
 interface Assertion extends Expiring {
   issuer: string;
   jti: string;
@@ -89,7 +87,8 @@ export function assertionStore(database: Database) {
 export type StateStore = ReturnType<typeof stateStore>;
 
 /**
- * Makes the store of used request states, with the key that seals all states.
+ * Makes the store of used request states, with the key that encrypts all
+ * states.
  */
 export function stateStore(database: Database) {
   const secrets = secretStore(database);
@@ -98,7 +97,7 @@ export function stateStore(database: Database) {
     ({ nonce }) => spentStateKey(nonce),
   );
   return {
-    /** Returns the sealing key, which is the same in every process. */
+    /** Returns the encryption key, which is the same in every process. */
     key: (): Promise<Uint8Array> => secrets.find("request-state"),
 
     /**

@@ -1,8 +1,7 @@
 /**
- * Sessions of the 2025 revisions. Every process serves all sessions; one that
- * has ended is unknown everywhere within a second. Each session is in the list
- * of its person, or of a network whose callers have no identity.
- *
+ * Sessions of MCP 2025. Every process serves all sessions; one that has ended
+ * is unknown everywhere within a second. Each session is listed under its
+ * person, or under a network whose callers have no identity.
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
  */
@@ -30,11 +29,11 @@ import { isErased, unlessErased } from "./erased.ts";
 import { recent } from "./recent.ts";
 import { forgetReplies } from "./replies.ts";
 
-/** The lifetime of a session after its last use, in seconds. */
+/** The lifetime of a session after its last use. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
 
 /**
- * The lifetime of a session until its first use, in seconds: anyone may open
+ * The lifetime of a session until its first use. Short, because anyone may open
  * sessions.
  */
 export const UNUSED_SESSION_SECONDS = 60 * 60;
@@ -45,7 +44,10 @@ export interface McpSession extends Expiring {
   binding: string;
   /** The grant that used the session last; the session ends with it. */
   grantId?: string;
-  /** The list of the caller's network, if sessions are limited by network. */
+  /**
+   * The list of the caller's network; absent if sessions are not limited by
+   * network.
+   */
   list?: string;
   revision: SessionRevision;
   /** The start of the session, in epoch milliseconds. */
@@ -55,7 +57,6 @@ export interface McpSession extends Expiring {
   logLevel?: LoggingLevel;
 }
 
-/** The entry of a session in its list. */
 interface SessionEntry extends Expiring {
   grantId?: string;
 }
@@ -80,20 +81,18 @@ function setSession(
 }
 
 /**
- * The age in seconds below which an unused session stays, even if there are too
+ * The age below which an unused session is not ended, even if there are too
  * many.
  */
 const NEW_SECONDS = 60;
-/**
- * The number of list entries that are read at a time, and the maximum count.
- */
+/** The number of list entries that are read at a time. */
 const LISTED_PER_READ = 500;
 const MAX_SESSIONS_COUNTED = 2000;
 
 /** The open sessions of a person. */
 export interface SessionCounts {
   /**
-   * The number of sessions that each grant used last; under undefined, the
+   * The number of sessions that each grant used last. The key undefined is for
    * sessions without a grant.
    */
   of: ReadonlyMap<string | undefined, number>;
@@ -102,7 +101,7 @@ export interface SessionCounts {
 }
 
 /**
- * Reports to telemetry that a session was ended by its client, or with its
+ * Reports to telemetry that a session was ended by its client or with its
  * grant.
  */
 function reportEnd(
@@ -114,16 +113,18 @@ function reportEnd(
   telemetry?.reportSession({ revision, outcome, milliseconds });
 }
 
-/** The seconds after which a use extends a session again. */
+/** The minimum time between two extensions of a session. */
 const SLIDE_SECONDS = 24 * 60 * 60;
 
 /**
- * The maximum number of sessions of a person, and of a network whose callers
- * have no identity. No one needs that many, but a client may run wild.
+ * The maximum number of sessions of a person. No one needs that many, but a
+ * faulty client may open them.
  */
 const MAX_SESSIONS = 1000;
 const MAX_SESSIONS_OF_NETWORK = 10_000;
-/** A process counts a list after it has added this fraction of its bound. */
+/**
+ * A process counts a list once it has added this fraction of the list's limit.
+ */
 const COUNTED_AFTER = 0.1;
 
 export type SessionStore = ReturnType<typeof sessionStore>;
@@ -144,7 +145,7 @@ export function sessionStore(
   );
   /**
    * The number of sessions that this process has added to each list since it
-   * counted the list.
+   * last counted it.
    */
   const opened = new LatestMap<number>();
 
@@ -170,7 +171,7 @@ export function sessionStore(
     );
   }
 
-  /** Notes a new session of a list; now and then counts the whole list. */
+  /** Counts a new session of a list; now and then counts the whole list. */
   function countOpening(list: string, bound: number): void {
     const openings = (opened.get(list) ?? 0) + 1;
     const isDue = openings > bound * countedAfter;
@@ -178,10 +179,7 @@ export function sessionStore(
     if (isDue) database.background(() => closeOldest(list, bound));
   }
 
-  /**
-   * Ends the sessions that are beyond a list's bound, the least recently used
-   * first.
-   */
+  /** Ends the least recently used sessions of a list, down to its limit. */
   async function closeOldest(list: string, bound: number): Promise<void> {
     const entries = await lists.entries(list);
     entries.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
@@ -203,7 +201,7 @@ export function sessionStore(
     });
   }
 
-  /** Prepares the end of the sessions of some list entries. */
+  /** Prepares the end of the sessions in list entries. */
   async function closing(entries: readonly Pick<Entry<unknown>, "key">[]) {
     const ended = telemetry
       ? await database.getMany<McpSession[]>(
@@ -244,12 +242,12 @@ export function sessionStore(
     },
 
     /**
-     * Finds a live session, with data at most a second old. Each day its first
-     * use extends it.
+     * Finds a live session, as it was at most a second ago. Its first use of
+     * each day extends it.
      */
     find: sessions.find,
 
-    /** Makes the next `find` read again. */
+    /** Makes the next `find` read the database. */
     forget: sessions.forget,
 
     /** Stores the level of `logging/setLevel`. */
@@ -266,7 +264,7 @@ export function sessionStore(
 
     /**
      * Records that another grant of the same person uses a session. If another
-     * change comes first, the next use records it.
+     * commit changes the session first, the next use records it.
      */
     async use(id: string, grantId: string | undefined): Promise<void> {
       const found = await database.find<McpSession>(sessionKey(id));
@@ -278,9 +276,9 @@ export function sessionStore(
     },
 
     /**
-     * Gives a stranger's session to a caller who has signed in since, so that
-     * the client keeps the session id. Returns undefined if the session is
-     * someone else's.
+     * Gives an anonymous caller's session to the person they have signed in as,
+     * so that the client keeps the session id. Returns undefined if the session
+     * is another caller's.
      */
     adopt(
       id: string,
@@ -320,7 +318,7 @@ export function sessionStore(
     },
 
     /**
-     * Prepares the end of every session that one of these grants used last.
+     * Prepares the end of all sessions that one of these grants used last.
      * Returns writes for the caller's commit; sessions that do not fit into it
      * are ended at once.
      */

@@ -99,7 +99,7 @@ export async function providerUrl(
   { provider, redirectUri, key }: SignInProvider,
   { handle, state = handle, browser, providerHints, isFresh }: {
     handle: string;
-    /** The `state`; by default the handle of the client's request. */
+    /** The `state`; the handle of the client's request by default. */
     state?: string;
     browser: string;
     providerHints?: ProviderHints;
@@ -123,8 +123,8 @@ export async function providerUrl(
 /**
  * Derives the PKCE verifier and the `nonce` of a sign-in from the browser's
  * cookie and the request's handle. Only this browser can then finish the
- * sign-in: the database and the URLs do not reveal them. Each provider gets its
- * own, so that none can redeem another provider's code.
+ * sign-in: the database and the URLs do not reveal them. They differ for each
+ * provider, so that none can redeem another's code.
  */
 export function upstreamSecrets(
   handle: string,

@@ -1,7 +1,6 @@
 /**
  * The interface of pages with their own sign-in at the provider, such as the
- * account page. They share the authorization server's redirect URIs there.
- *
+ * account page. They share the authorization server's redirect URIs.
  * @module
  */
 import type { Context, Hono, MiddlewareHandler } from "@hono/hono";
@@ -12,11 +11,13 @@ import type { AuthServices } from "../services.ts";
 
 export interface SignedInPages {
   app: Hono<AppEnv>;
-  /** True if a callback of the provider belongs to a sign-in on these pages. */
+  /**
+   * True if a redirect from the provider belongs to a sign-in on these pages.
+   */
   isReturning(c: Context): boolean;
   /** Completes a sign-in on these pages. */
   finish(c: Context): Promise<Response>;
-  /** Lists the credentials in such a callback, for the rate limit. */
+  /** Lists the credentials in such a redirect, for the rate limit. */
   shown: ListCredentials;
   /** Finds the person who is signed in to these pages in this browser. */
   find(c: Context): Promise<KnownPerson | undefined>;

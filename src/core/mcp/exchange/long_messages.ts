@@ -1,7 +1,6 @@
 /**
- * Counts and bounds the memory that long messages of running calls and tasks
- * take in this process, and that of long responses which clients have not read.
- *
+ * Limits on the memory that long messages of running calls and tasks take in
+ * this process, and on the memory of long responses that clients have not read.
  * @module
  */
 import { HttpError } from "../../errors.ts";
@@ -16,7 +15,8 @@ const MAX_BYTES_PER_CALLER = 32 * 1024 * 1024;
 const MAX_BYTES = 128 * 1024 * 1024;
 
 /**
- * The memory that is reserved for callers who are one person or one machine.
+ * The part of {@linkcode MAX_BYTES} that only single persons and machines may
+ * use.
  */
 const RESERVED_BYTES = MAX_BYTES / 2;
 
@@ -30,9 +30,7 @@ export interface MessageHolder {
   readonly messageBytes?: number;
 }
 
-/** Counts the memory of long messages, and bounds it. */
 export class MemoryBudget {
-  /** The bytes in use. */
   bytes = 0;
   /** The number of times that each holder was added and not deleted. */
   #holds = new Map<MessageHolder, number>();
@@ -43,11 +41,10 @@ export class MemoryBudget {
   }
 
   /**
-   * Checks that another message fits. The last message of a caller, or of the
-   * process, may exceed the bound.
-   *
-   * @throws {HttpError} 503 if the process is over its bound, 429 if the caller
-   * is
+   * Checks that there is room for another message. A message that begins below
+   * the limit may exceed it.
+   * @throws {HttpError} 503 if the process has reached its limit, 429 if the
+   *   caller has
    */
   check(holder: MessageHolder, messageBytes = holder.messageBytes): void {
     if (!messageBytes || this.#hasRoomForAll) return;
@@ -59,14 +56,14 @@ export class MemoryBudget {
     this.#bound.check(limitKey);
   }
 
-  /** @throws {HttpError} 429 if a caller is over the bound */
+  /** @throws {HttpError} 429 if the caller has reached the limit */
   checkCaller(caller: Pick<MessageHolder, "limitKey">): void {
     if (!this.#hasRoomForAll) this.#bound.check(caller.limitKey);
   }
 
   /**
-   * True if no caller can be over the bound. Then the limit key, which takes
-   * time to find, is not needed.
+   * True if no caller can have reached the limit. Then the limit key, which
+   * takes time to find, is not needed.
    */
   get #hasRoomForAll(): boolean {
     return this.bytes < MAX_BYTES_PER_CALLER;
@@ -109,8 +106,8 @@ export const longMessageBudget = new MemoryBudget();
 export const unreadBudget = new MemoryBudget("unread long answers");
 
 /**
- * Makes the {@linkcode ResponseSending} of a response. The response's unread
- * bytes count for its caller.
+ * Makes the {@linkcode ResponseSending} of a response, whose unread bytes count
+ * for its caller.
  */
 export function sendingTo(
   limitKey: LimitKey,

@@ -27,14 +27,14 @@ const COMMENT = encoder.encode(":\n\n");
 /** The number of unread bytes above which a sender waits. */
 const ROOM_BYTES = 64 * 1024;
 
-/** The number of unread bytes above which a stream is abandoned. */
+/** The number of unread bytes above which a stream is aborted. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** A response that is not yet decided to be a JSON object or a stream. */
 export class PendingResponse {
   /**
-   * Resolves when the response begins: the stream opens, or everything is
-   * there.
+   * Resolves when the response begins: the stream opens, or the result is
+   * complete.
    */
   readonly response: Promise<Response>;
   /** Called if the client closes the stream before its end. */
@@ -43,7 +43,6 @@ export class PendingResponse {
   lastSentMilliseconds = -Infinity;
   /** True if the client left too many bytes unread, or some for too long. */
   isStalled = false;
-  /** True if nothing more can be sent. */
   hasEnded = false;
   #resolve!: (response: Response) => void;
   #stream?: OutgoingBody;
@@ -68,13 +67,13 @@ export class PendingResponse {
   }
 
   /**
-   * True if the HTTP status was sent already, as on a stream and for a batch.
+   * True if the HTTP status is already sent, as on a stream and for a batch.
    */
   get hasStatus(): boolean {
     return this.isShared || this.isStream;
   }
 
-  /** Makes the response a stream, if it is not one yet. */
+  /** Makes the response a stream, unless it already is one. */
   open(): void {
     if (this.#stream || this.hasEnded) return;
     this.#stream = new OutgoingBody(this.call?.sending, {
@@ -116,7 +115,7 @@ export class PendingResponse {
     if (this.#stream.queuedBytes < ROOM_BYTES) this.#write(COMMENT);
   }
 
-  /** Ends the response; without a body if the client cancelled. */
+  /** Ends the response, without a body if the client cancelled. */
   end(answer: JsonAnswer = {}): void {
     if (this.hasEnded) return;
     const { body } = answer;
@@ -132,7 +131,7 @@ export class PendingResponse {
     this.#stream!.write(chunk);
   }
 
-  /** Lets waiting senders go on, if there is room. */
+  /** Lets waiting senders continue if there is room. */
   #freeRoom(): void {
     if (!this.hasEnded && this.#stream!.queuedBytes > ROOM_BYTES) return;
     this.#room?.resolve();
@@ -140,7 +139,7 @@ export class PendingResponse {
   }
 }
 
-/** Formats a server-sent event; JSON text has no line breaks. */
+/** Formats a server-sent event. JSON text has no line breaks. */
 function event(message: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(`event: message\ndata: ${message}\n\n`);
 }

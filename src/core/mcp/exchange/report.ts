@@ -28,7 +28,6 @@ export interface ReportedCall {
   readonly sessionId?: string;
   /** The author's code, if it was made; see {@linkcode Call.startedCode}. */
   readonly startedCode?: AuthorCode;
-  /** The name of the request in the log. */
   readonly requestId: string;
   /** The time at which the call began, by `performance.now()`. */
   readonly startedMilliseconds: number;
@@ -36,8 +35,7 @@ export interface ReportedCall {
 
 /**
  * Reports the end of a call.
- *
- * @param taskId the task that goes on after the call, and reports its own end
+ * @param taskId the task that the call became, which reports its own end
  */
 export function reportCall(
   call: ReportedCall,
@@ -55,7 +53,7 @@ export function reportCall(
   operation.end({ outcome, code, isToolError, revision, reference });
 }
 
-/** Reports the end of a task that went on after a call. */
+/** Reports the end of a task that a call became. */
 export function reportTask(
   call: ReportedCall,
   taskId: string,
@@ -114,8 +112,8 @@ export function aboutOf(
 }
 
 /**
- * Returns the name of a tool that is served. Returns undefined for any other
- * name: it is text from the client, and stays out of the log.
+ * Returns the name of a tool that is served. Undefined for any other name: it
+ * is the client's text, and must not be logged.
  */
 export function knownTool(
   { tools, taskTools }: Pick<Catalogue, "tools" | "taskTools">,
@@ -124,7 +122,7 @@ export function knownTool(
   return tools.get(name)?.name ?? (taskTools.has(name) ? name : undefined);
 }
 
-/** The advice that each server has already logged, with the tool or method. */
+/** The advice that was logged, for each server, with the tool or method. */
 const ADVISED = new WeakMap<ReportedCall["engine"], Set<string>>();
 
 /** Logs advice for the author, once for each tool or method of a server. */

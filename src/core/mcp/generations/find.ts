@@ -1,6 +1,5 @@
 /**
- * Finds the call of a request, and its method, by the rules of its generation.
- *
+ * Finds the call of a request, and its method, by the rules of its revision.
  * @module
  */
 import type { Result } from "../exchange/answer.ts";
@@ -37,10 +36,9 @@ import { SessionCall } from "./session_call.ts";
 import { StatelessCall } from "./stateless_call.ts";
 
 /**
- * Finds the call of a request of 2026, and its method.
- *
+ * Finds the call of an MCP 2026-07-28 request, and its method.
  * @throws {RpcError} for an incomplete `_meta`, headers that differ from the
- * body, and an unknown method
+ *   body, and an unknown method
  */
 export function findStateless(
   engine: McpEngine,
@@ -100,7 +98,7 @@ function listTools(call: EngineCall): Result {
   return { result: list.page(params.cursor) };
 }
 
-/** Methods that both generations have. */
+/** Methods that all revisions have. */
 const SHARED: readonly (readonly [string, Method<EngineCall>])[] = [
   ["tools/list", listTools],
   ["tools/call", callTool],
@@ -114,29 +112,28 @@ const SHARED: readonly (readonly [string, Method<EngineCall>])[] = [
 
 /** Methods that a feature adds. */
 export interface FeatureMethods {
-  /** Methods of both generations. */
+  /** Methods of all revisions. */
   shared?: readonly (readonly [string, Method<EngineCall>])[];
-  /** Methods of 2026 only. */
+  /** Methods of MCP 2026-07-28 only. */
   stateless?: readonly (readonly [string, Method<EngineCall>])[];
-  /** The server's own tools, which are not the author's. */
   tools?: readonly (readonly [string, Method<EngineCall>])[];
 }
 
-/** The methods of each generation, keyed by name. */
+/** The methods of MCP 2025 and of 2026-07-28, keyed by name. */
 export interface MethodTables {
-  /** Methods of 2025, without `initialize`. */
+  /** Methods of MCP 2025, without `initialize`. */
   session: ReadonlyMap<string, Method<SessionCall>>;
   stateless: ReadonlyMap<string, Method<EngineCall>>;
 }
 
-/** The engine of calls, with the methods of each generation. */
+/** The engine of calls, with the tables of methods. */
 export interface McpEngine extends MethodEngine {
   methods: MethodTables;
 }
 
 /**
  * Makes the tables of methods. Subscribing in a session succeeds but has no
- * effect: without a GET stream there is no way to push.
+ * effect: without a GET stream the server cannot send notifications.
  */
 export function methodTables(added: readonly FeatureMethods[]): MethodTables {
   const shared = [...SHARED, ...added.flatMap(({ shared = [] }) => shared)];
