@@ -1,3 +1,4 @@
+/** @jsxImportSource @hono/hono/jsx */
 /**
  * The notice that names a change that the person just made.
  *

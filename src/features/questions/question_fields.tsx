@@ -1,3 +1,4 @@
+/** @jsxImportSource @hono/hono/jsx */
 /**
  * The fields of a question's form, each as the input element that suits it.
  *
