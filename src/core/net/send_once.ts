@@ -13,11 +13,28 @@ export const isSafeMethod = (method = "GET") =>
  * Connections are reused within a second only. Servers keep them open for
  * longer: if a server closed one at that moment, the request would be lost.
  */
-const kept = globalThis.Deno?.createHttpClient({ poolIdleTimeout: 1000 });
+let kept: Deno.HttpClient | undefined;
+
+/** The number of our servers that run in this process. */
+let servers = 0;
+
+/**
+ * Lets {@linkcode sendOnce} reuse connections until the returned function is
+ * called. An author's test, which closes its servers, thus leaks no client.
+ */
+export function reuseConnections(): () => void {
+  servers++;
+  return () => {
+    if (--servers > 0) return;
+    kept?.close();
+    kept = undefined;
+  };
+}
 
 /**
  * Sends a request. If its method is not safe, it cannot be repeated: its body
- * is a stream; without a body, its connection is new.
+ * is a stream; without a body, or while no server of ours runs, its connection
+ * is new.
  */
 export const sendOnce: typeof fetch = async (input, init) => {
   const method = init?.method ??
@@ -30,8 +47,10 @@ export const sendOnce: typeof fetch = async (input, init) => {
     const { headers } = request;
     // The length of a Blob is known, so it is sent without chunks, except if
     // it is empty.
-    if (body.size > 0) {
-      return await fetch(input, { ...init, headers, body, client: kept! });
+    if (body.size > 0) init = { ...init, headers, body };
+    if (body.size > 0 && servers > 0) {
+      kept ??= Deno.createHttpClient({ poolIdleTimeout: 1000 });
+      return await fetch(input, { ...init, client: kept });
     }
   }
   using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });

@@ -9,9 +9,7 @@ import type { OpenedServer } from "../store/opened_server.ts";
 import type { AuthConfig } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import { checkLayoutOf } from "../kv/layout.ts";
-// Makes an HTTP client when it is first imported. Imported late, within a test
-// of an author's, it would be a leak of that test.
-import "../net/send_once.ts";
+import { reuseConnections } from "../net/send_once.ts";
 import type { Plan } from "./plan.ts";
 import type { ServerCore, ServerDependencies } from "./server_core.ts";
 import type { Server } from "./server_options.ts";
@@ -21,6 +19,7 @@ import { failureResponse, ServerSites } from "./server_sites.ts";
 export class ServerInstance implements Server {
   readonly #sites: ServerSites;
   readonly #core: ServerCore;
+  readonly #endReuse = reuseConnections();
   /**
    * The log of all starts, which logs a repeated failure at most once a second.
    */
@@ -111,6 +110,7 @@ export class ServerInstance implements Server {
 
   async #close(): Promise<void> {
     const { plan, database, engine, features } = this.#core;
+    this.#endReuse();
     for (const feature of features) await feature.stop?.();
     await engine.changes.close();
     await engine.ledger?.close();

@@ -3,7 +3,11 @@
  * used before.
  */
 import assert from "node:assert/strict";
-import { isSafeMethod, sendOnce } from "../../../src/core/net/send_once.ts";
+import {
+  isSafeMethod,
+  reuseConnections,
+  sendOnce,
+} from "../../../src/core/net/send_once.ts";
 import { accountFetch } from "../../../src/core/provider/account_fetch.ts";
 
 /**
@@ -72,6 +76,8 @@ for (
 ) {
   Deno.test(`a ${what} reaches a server once that closes the connection`, async () => {
     await using server = serveClosing();
+    using reuse = new DisposableStack();
+    reuse.defer(reuseConnections());
     const { api } = server;
     const service = { kind: "personalKey", name: "shop", api } as const;
     const account = accountFetch(service, () => Promise.resolve("k"));
@@ -124,6 +130,32 @@ Deno.test("a body arrives as it is given, with its length and its type", async (
     ["1", null, "A"],
     ["0", "text/plain;charset=UTF-8", ""],
   ]);
+});
+
+Deno.test("connections are reused until the last server has ended, and a client that is left is no leak", async () => {
+  let connections = new Set<string>();
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (_, { remoteAddr }) => {
+      connections.add(JSON.stringify(remoteAddr));
+      return new Response();
+    },
+  );
+  const used = async () => {
+    connections = new Set();
+    const url = `http://127.0.0.1:${server.addr.port}`;
+    for (let count = 0; count < 3; count++) {
+      await (await sendOnce(url, { method: "POST", body: "x" })).text();
+    }
+    return connections.size;
+  };
+  assert.equal(await used(), 3);
+  const ends = [reuseConnections(), reuseConnections()];
+  assert.equal(await used(), 1);
+  ends[0]();
+  assert.equal(await used(), 1);
+  ends[1]();
+  assert.equal(await used(), 3);
 });
 
 Deno.test("an answer is read to its end after its connection's client is closed", async () => {
