@@ -40,7 +40,7 @@ const OWN = "Your own settings";
 
 const HEAD = "Copy to .env and remove the # of each setting that you change. " +
   "`deno task dev` and `deno task start` read it. Several values are " +
-  "separated by commas. A value with # or $ in it goes between two '. This " +
+  "separated by commas, entries with = by semicolons. A value with # or $ in it goes between two '. This " +
   "file is written by `deno task ts settings`.";
 
 /** Lists the groups of settings, those that the project declares last. */
@@ -127,7 +127,8 @@ export function wrap(words: string, prefix = ""): string {
 }
 
 const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
-  "empty one is unset; several values are separated by commas. The start " +
+  "empty one is unset; several values are separated by commas, entries with `=` by " +
+  "semicolons. The start " +
   "reports every mistake at once, with its fix. A name that is misspelt in a " +
   "letter (AUTH_STRATAGY) is a warning; for those marked * it ends the start, " +
   "because without them a server is more open, or seals nothing. " +

@@ -5,6 +5,7 @@
  */
 import type { Store } from "./check.ts";
 import { ACCOUNTS_CHECK } from "./check_accounts.ts";
+import { APPROVALS_CHECK } from "./check_approvals.ts";
 import { REACH_CHECKS } from "./checks_reach.ts";
 import { REGISTRATION_CHECKS } from "./checks_registration.ts";
 import { SIGN_IN_CHECKS } from "./checks_sign_in.ts";
@@ -40,6 +41,11 @@ export async function* examine(
     const { result, cause } = finding;
     if (/^Challenge/.test(name) && result === "skipped" && !cause) break;
   }
+  yield await examineOne(
+    APPROVALS_CHECK.name,
+    () => APPROVALS_CHECK.run(site),
+    reported,
+  );
   for (const { name, stores: whose, run } of STORE_CHECKS) {
     const asked = whose.filter((store) => stores.includes(store));
     if (asked.length === 0) continue;

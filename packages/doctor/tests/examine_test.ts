@@ -279,6 +279,19 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
     /^FAILED People's accounts .*start of the server says of OAUTH_PROVIDER/,
   ],
   [
+    "calls that wait for an approval that no one can give",
+    {
+      answers: {
+        "GET /ready": () =>
+          Response.json({
+            provider: "ok",
+            approvals: ["No one can approve calls: set AUTH_STRATEGY=oauth"],
+          }),
+      },
+    },
+    /^FAILED Approvals .*No one can approve calls: set AUTH_.* Fix: docs/,
+  ],
+  [
     "a stream on GET /mcp",
     { answers: { "GET /mcp": () => new Response("") } },
     /^FAILED GET \/mcp .*It must be 405/,
@@ -472,8 +485,9 @@ Deno.test("examine() has nothing to say about signing in where no one does", asy
     },
   }));
   assert.deepEqual(all.filter(({ result }) => result === "failed"), []);
-  assert.equal(all.at(-1)?.found, "no one signs in here");
-  assert.match(all.at(-1)!.name, /^Challenge/);
+  assert.equal(all.at(-2)?.found, "no one signs in here");
+  assert.match(all.at(-2)!.name, /^Challenge/);
+  assert.match(all.at(-1)!.name, /^Approvals/);
 });
 
 Deno.test("examine() stops where nothing answers", async () => {

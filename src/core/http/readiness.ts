@@ -18,8 +18,8 @@ interface ReadinessOptions {
    * are several.
    */
   providers(): readonly { key?: string; is: string }[];
-  /** The unset settings that tools need to use people's accounts. */
-  missingForAccounts?: readonly string[];
+  /** Members of the response that say what cannot work on this server. */
+  faults?: object;
   /** True if the process is about to stop. */
   isStopping(): boolean;
 }
@@ -31,8 +31,7 @@ interface ReadinessOptions {
  * can.
  */
 export function readiness(
-  { probeDatabase, providers, missingForAccounts = [], isStopping }:
-    ReadinessOptions,
+  { probeDatabase, providers, faults, isStopping }: ReadinessOptions,
 ): (c: Context<AppEnv>) => Promise<Response> {
   let checkedMilliseconds = -Infinity;
   let checking: Promise<unknown> = Promise.resolve();
@@ -58,14 +57,6 @@ export function readiness(
     const states = all.length > 1
       ? { providers: Object.fromEntries(all.map(({ key, is }) => [key, is])) }
       : { provider: all[0]?.is };
-    return c.json({
-      status: "ok",
-      database: "ok",
-      ...states,
-      ...missingForAccounts.length > 0 && {
-        accounts: "off",
-        missing: missingForAccounts,
-      },
-    });
+    return c.json({ status: "ok", database: "ok", ...states, ...faults });
   };
 }

@@ -28,7 +28,7 @@ import { observedRoutes, requestLog } from "./request_report.ts";
 import { allowBody, boundedBodies } from "./route_bodies.ts";
 import type { RoutesContext } from "./server_options.ts";
 import type { HomePage } from "./feature.ts";
-import { missingSettings, type ServerCore } from "./server_core.ts";
+import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
 
 /** The routes, and the part of the sign-in that tools use. */
@@ -89,7 +89,10 @@ export async function createApp(
       probeDatabase: probe(database),
       providers: () =>
         providers.map(({ key, reachability }) => ({ key, is: reachability() })),
-      missingForAccounts: await missingSettings(core.features),
+      faults: Object.assign(
+        {},
+        ...await Promise.all(core.features.map((it) => it.faults?.())),
+      ),
       isStopping: () => stopping.signal.aborted,
     }),
   );

@@ -118,8 +118,10 @@ export interface OpenFeature {
    */
   notice?(hasHome: boolean): void;
   wake?(): unknown;
-  /** Lists the unset settings of these services; of all by default. */
-  missing?(services?: readonly AccountService[]): Promise<readonly string[]>;
+  /** Lists the unset settings of these services. */
+  missing?(services: readonly AccountService[]): Promise<readonly string[]>;
+  /** Returns the members of `GET /ready` that say what cannot work. */
+  faults?(): Promise<object>;
   /** The calls that the feature stores for people. */
   ledger?: CallLedger;
   /** Opens the feature's records about people. */

@@ -150,17 +150,23 @@ export class Plan {
       )
     );
     if (orphan) {
-      const variable = this.approvals.some(({ by }) =>
-          typeof by === "object" && by.scope === orphan
-        )
-        ? "APPROVALS"
-        : "OAUTH_PERMISSIONS";
+      const isOperators = this.approvals.some(({ by }) =>
+        typeof by === "object" && by.scope === orphan
+      );
+      const variable = isOperators ? "APPROVALS" : "OAUTH_PERMISSIONS";
+      // Rules take every scope that they do not name from everyone.
+      const others = !oauth?.permissions && this.scopes.supported.length > 0
+        ? `*=${this.scopes.supported.join(" ")}; `
+        : "";
       faults.settings.push({
         variable,
         got: env[variable]?.trim() || "nothing",
         wants: `people who may approve, by the scope ${orphan}`,
-        fix:
-          `Name them in OAUTH_PERMISSIONS: jo@example.com=${orphan}. If the caller may approve, write caller`,
+        fix: `${
+          oauth?.permissions ? "Add to" : "Set"
+        } OAUTH_PERMISSIONS: ${others}jo@example.com=${orphan}${
+          isOperators ? ". If the caller may approve, write caller" : ""
+        }`,
       });
     }
     faults.throwAll(features);

@@ -181,13 +181,10 @@ function approver(
   return async (...run) => await (await load())(...run);
 }
 
-/**
- * Lists the unset settings that accounts need at these services; at all by
- * default.
- */
-export async function missingSettings(
+/** Lists the unset settings that accounts at these services need. */
+async function missingSettings(
   features: readonly OpenFeature[],
-  services?: readonly AccountService[],
+  services: readonly AccountService[],
 ): Promise<string[]> {
   const lists = features.map(({ missing }) => missing?.(services) ?? []);
   return (await Promise.all(lists)).flat();

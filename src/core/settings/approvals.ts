@@ -37,8 +37,9 @@ export function parseApprovals(
       /^([\w.*-]+)\s*=\s*(\S+?)(\+passkey)?$/.exec(entry) ?? [];
     const source = name.replaceAll(".", "\\.").replaceAll("*", ".*");
     const pattern = new RegExp(`^${source}$`);
-    // A misspelt `caller` must not be taken for a scope.
-    const isRule = name !== "" && SCOPE_TOKEN.test(by) &&
+    // A comma before the next entry, a person and a misspelt `caller` must not
+    // be taken for a scope.
+    const isRule = name !== "" && SCOPE_TOKEN.test(by) && !/[,@]/.test(by) &&
       (by === "caller" || !isNear(by.split("+")[0], "caller"));
     if (isRule && tools.some(({ name }) => pattern.test(name))) {
       rules.push({
@@ -53,8 +54,10 @@ export function parseApprovals(
       got: entry,
       wants: isRule
         ? "a tool of this server before the ="
-        : "tool=caller or tool=scope, such as delete_*=caller, with +passkey behind it where a passkey is required",
-      fix: `The tools are ${tools.map(({ name }) => name).join(", ")}`,
+        : "tool=caller or tool=scope, separated by semicolons, such as delete_*=caller; refund=pay:approve, with +passkey behind it where a passkey is required",
+      fix: `The tools are ${
+        tools.map(({ name }) => name).join(", ")
+      }. OAUTH_PERMISSIONS names the people of a scope`,
     });
   }
   if (complaints.length > 0) throw new ConfigError(complaints);

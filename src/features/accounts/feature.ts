@@ -59,6 +59,10 @@ export const accountsFeature: OnAccountPage = {
       },
       wake: () => revoke("poll"),
       missing,
+      async faults() {
+        const names = await missing();
+        return names.length > 0 ? { accounts: "off", missing: names } : {};
+      },
       records: async () => (await load()).store,
       async warn(log) {
         if (services.length === 0) return;

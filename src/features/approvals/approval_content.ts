@@ -156,7 +156,7 @@ export const NO_PAGE =
  * Explains why no call can be approved at all. Undefined if people can sign in.
  */
 export function lacksSignIn({ auth }: Config): string | undefined {
-  return auth.oauth || auth.jwt
+  return auth.oauth
     ? undefined
     : "No one can approve calls, because no one can sign in here: use AUTH_STRATEGY=oauth, or deno task dev:oauth to try it";
 }

@@ -39,16 +39,23 @@ export const approvalsFeature: OnAccountPage = {
   accountPage: () => import("./on_account_page.ts"),
   open(server, { catalogue }) {
     approvalTools.set(server, catalogue);
+    async function faults() {
+      const tools = [...catalogue.tools.values()];
+      if (!tools.some(({ approval }) => approval)) return [];
+      const { approvalFaults } = await import("./approval_settings.ts");
+      return approvalFaults(server.config, tools);
+    }
     return {
       async records() {
         const { approvalRecords } = await import("./approval_records.ts");
         return approvalRecords(server.database);
       },
       async warn(log) {
-        const tools = [...catalogue.tools.values()];
-        if (!tools.some(({ approval }) => approval)) return;
-        const { warnOfApprovals } = await import("./approval_settings.ts");
-        warnOfApprovals(server.config, tools, log);
+        for (const [why, names] of await faults()) log.warning(why, names);
+      },
+      async faults() {
+        const all = (await faults()).map(([why]) => why);
+        return all.length > 0 ? { approvals: all } : {};
       },
     };
   },

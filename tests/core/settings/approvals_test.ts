@@ -58,6 +58,8 @@ Deno.test("parseApprovals() names each entry that is none, or matches no tool", 
       ["delete_all=calller", "tool=caller or tool=scope"],
       ["delete_all=caller+passkey+more", "tool=caller or tool=scope"],
       ['delete_all="', "tool=caller or tool=scope"],
+      ["delete_all=caller,delete_one=caller", "tool=caller or tool=scope, sep"],
+      ["delete_all=boss@example.com", "tool=caller or tool=scope"],
       ["del(ete=caller", "tool=caller or tool=scope"],
       ["remove_*=caller", "a tool of this server before the ="],
     ]
@@ -106,10 +108,26 @@ Deno.test("a scope that no one is given is a fault at the start", async () => {
     APPROVALS: "refund=pay:approve",
   };
   const tools = [small];
-  await assert.rejects(
-    testServer({ tools, env }),
-    /APPROVALS: got .* people who may approve, by the scope pay:approve.*OAUTH_PERMISSIONS: jo@/s,
-  );
+  const fault =
+    /APPROVALS: got .* people who may approve, by the scope pay:approve\. Fix: (.*) OAUTH_PERMISSIONS: (.*)\. If the caller may approve, write caller/s;
+  for (
+    const [scopes, given, fix, line] of [
+      [undefined, undefined, "Set", "jo@example.com=pay:approve"],
+      [["db:drop"], undefined, "Set", "*=db:drop; jo@example.com=pay:approve"],
+      [["db:drop"], "*=db:drop", "Add to", "jo@example.com=pay:approve"],
+    ] as const
+  ) {
+    await assert.rejects(
+      testServer({
+        tools: [small, { ...read, scopes }],
+        env: { ...env, ...given && { OAUTH_PERMISSIONS: given } },
+      }),
+      ({ message }) => {
+        assert.deepEqual(fault.exec(message)?.slice(1), [fix, line]);
+        return true;
+      },
+    );
+  }
   const rules = "jo@example.com=pay:approve";
   await using _ = await testServer({
     tools,

@@ -286,30 +286,63 @@ Deno.test("an offer to remember whose label does not fit is not made", async () 
   }
 });
 
-Deno.test("a server without sign-in, and one at a number where a passkey is needed, say at the start that no one can approve", async () => {
-  const warned = async (options: OAuthServerOptions, isOpen: boolean) => {
+Deno.test("a server on which people cannot approve calls says why at the start, and at /ready", async () => {
+  const told = async (options: OAuthServerOptions, isOpen = false) => {
     const { log, events } = recordLog();
-    const tools = [{ ...wipe, approval: { passkey: "required" } } as Tool];
+    const approval = { passkey: "required" as const };
+    const tools: Tool[] = [{ ...wipe, approval }];
     await using server = isOpen
-      ? await startServer({ tools, log })
+      ? await startServer({ tools, log, env: options.environment })
       : await startOAuthServer({ tools, log, ...options });
     await server.app.start();
-    if (isOpen) {
-      const called = server.call("tools/call", {
-        name: "wipe",
-        arguments: { project: "p" },
-      });
-      assert.match(await textOf(called), /no one can sign in here: use AUTH_/);
+    const { approvals = [] } = await (await server.fetch("/ready")).json();
+    for (const why of approvals) {
+      assert.ok(events.some(({ message }) => message === why), why);
     }
-    return events.map(({ message }) => message)
-      .filter((message) => message.startsWith("No one can approve"));
+    return approvals.join();
   };
-  const at = (BASE_URL: string) => ({ environment: { BASE_URL } });
+  const at = (BASE_URL: string, rest = {}) => ({
+    environment: { BASE_URL, ...rest },
+  });
+  const noSignIn = /^[^.]* no one can sign in here: use AUTH_STRATEGY=oauth/;
+  assert.match(await told({}, true), noSignIn);
+  const jwt = at("https://tools.example.com", {
+    AUTH_STRATEGY: "jwt",
+    JWT_ISSUER: "https://login.example.com",
+    JWT_AUDIENCE: "https://tools.example.com/mcp",
+    JWT_JWKS_URL: "https://login.example.com/jwks.json",
+  });
+  assert.match(await told(jwt, true), noSignIn);
   assert.match(
-    String(await warned({}, true)),
-    /^[^.]* use AUTH_STRATEGY=oauth/,
+    await told(at("http://127.0.0.1:3108", { PORT: "3108" })),
+    /Set BASE_URL, for a trial to http:\/\/localhost:3108$/,
   );
-  const numeric = await warned(at("http://127.0.0.1:3000"), false);
-  assert.match(String(numeric), /Set BASE_URL/);
-  assert.deepEqual(await warned(at("http://localhost:3000"), false), []);
+  const fine = at("http://localhost:3000");
+  assert.equal(await told(fine), "");
+  const dropping = tool({ name: "drop", scopes: ["db:drop"], run: () => "" });
+  for (
+    const [rules, lost] of [
+      ["boss@example.com=pay:approve", "*=db:drop"],
+      ["boss@example.com=pay:approve; *=db:drop", undefined],
+      ["boss@example.com=*", undefined],
+    ]
+  ) {
+    const environment = {
+      ...fine.environment,
+      APPROVALS: "wipe=pay:approve",
+      OAUTH_PERMISSIONS: rules!,
+    };
+    assert.equal(
+      await told({ tools: [wipe, dropping], environment }),
+      lost === undefined
+        ? ""
+        : `OAUTH_PERMISSIONS gives some scopes that tools need to no one. To give them to everyone, add: ${lost}`,
+    );
+  }
+  await using server = await startServer({ tools: [wipe] });
+  const params = { name: "wipe", arguments: { project: "p" } };
+  assert.match(
+    await textOf(server.call("tools/call", params)),
+    /no one can sign in here: use AUTH_/,
+  );
 });
