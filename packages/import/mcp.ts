@@ -1,6 +1,6 @@
 /**
- * The tools of another MCP server as a source of tools. The author can read the
- * words of that server in files, and in a diff, before any model does.
+ * The tools of another MCP server as a source of tools. The author can read
+ * that server's texts in files, and in a diff, before any model does.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import { Schemas, sentence } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
 import { APPROVAL, inputCode, type ToolArgument } from "./tool_code.ts";
 
-/** The maximum number of tools, and of pages of tools, that are read. */
+/** The maximum number of tools that are read. */
 const MAX_TOOLS = 2000;
 const MAX_PAGES = 40;
 
@@ -32,7 +32,11 @@ const MAX_DESCRIPTION = 1000;
 
 /** A tool as its server lists it. */
 interface McpItem extends ImportItem {
-  /** @throws {ImportError} if no tool can call it */
+  /**
+   * Returns the tool as it was listed.
+   *
+   * @throws {ImportError} if no tool can call it
+   */
   listed(): JsonObject;
 }
 
@@ -42,9 +46,9 @@ type Send = (request: Request) => Promise<Response>;
  * Reads the tools of a server.
  *
  * @param end ends all requests
- * @param send sends a request, and signs in if that is needed
+ * @param send sends a request, and signs in if necessary
  * @param ask sends a request without credentials
- * @throws {ImportError} in words for the author
+ * @throws {ImportError} with a message for the author
  */
 export async function mcpSource(
   url: string,
@@ -96,7 +100,7 @@ export async function mcpSource(
 /**
  * Returns a tool as it was listed.
  *
- * @throws {ImportError} if it can only be called as a task of 2025
+ * @throws {ImportError} if it can only be called as a task of MCP 2025-11-25
  */
 function callable(listed: JsonObject, revision?: string): JsonObject {
   const { taskSupport } = Object(listed.execution);
@@ -109,7 +113,9 @@ type SignInKind = "open" | "account" | "key";
 const PASTED = "It names no OAuth sign-in, so each person pastes a key: say " +
   "where they find it, as the help of key in the service's file.";
 
-/** Finds out whether people sign in at a server by OAuth, by a key or not. */
+/**
+ * Finds out if people sign in at a server by OAuth, by a key, or not at all.
+ */
 async function signInOf(url: string, ask: Send): Promise<SignInKind> {
   const { headers, body } = await new Client({ url }).encode("server/discover");
   const send = async (at: string, more: RequestInit) => {

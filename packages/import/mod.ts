@@ -53,7 +53,7 @@ const OPTIONS = {
   keep: { type: "boolean" },
 } as const;
 
-/** The choices of a command line. */
+/** The options of a command line. */
 type Flags =
   & { source: string }
   & ReturnType<
@@ -78,14 +78,15 @@ export function parseFlags(args: readonly string[]): Flags {
 /** The part of a terminal that the command needs; a test passes its own. */
 export interface ImportTerminal {
   print(text: string): void;
-  /** Asks for a line; undefined if no one is there to answer. */
+  /** Asks for a line. Undefined if no one can answer. */
   ask?(question: string): string | null;
 }
 
 /**
  * Runs the command in a folder, and returns its exit code.
  *
- * @throws {import("../create/files.ts").CreateError} with words for the author
+ * @throws {import("../create/files.ts").CreateError} with a message for the
+ * author
  */
 export async function importTools(
   flags: Flags,
@@ -169,7 +170,7 @@ export async function importTools(
   return isOpen ? 1 : 0;
 }
 
-/** The beginning of the id of a test. */
+/** The beginning of a test's ID. */
 const TEST_OF = /^test of /;
 
 /** Matches names whose files `deno test` would run. */
@@ -186,7 +187,7 @@ function serviceName(given: string): string {
 }
 
 /**
- * Finds the new items to import; undefined if the author has not chosen any.
+ * Finds the new items to import. Undefined if the author has not chosen any.
  *
  * @throws {ImportError | Failure}
  */
@@ -231,14 +232,14 @@ function choose(
 /** A file, and the change to make to it. */
 interface Step {
   file: NewFile;
-  /** The text that the file has now, if it exists. */
+  /** The present text of the file, if it exists. */
   before?: string;
   kind: "new" | "same" | "changed" | "both changed";
 }
 
 interface Plan {
   steps: Step[];
-  /** The items that have tools. */
+  /** The items that become tools. */
   made: readonly ImportItem[];
   /** The names of these tools. */
   names: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * The opening of a source: a document, or an MCP server at which the author
- * signs in if need be.
+ * Opens a source: a document, or an MCP server, at which the author signs in if
+ * necessary.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { ImportSource } from "./source.ts";
 /**
  * Opens a source.
  *
- * @param seconds the time in which an MCP server must answer
+ * @param seconds the time in which an MCP server must respond
  * @throws {ImportError}
  */
 export async function openSource(
@@ -47,11 +47,11 @@ export async function openSource(
   return openApiSource(await parseOpenApi(text, source, address));
 }
 
-/** The time for an MCP server to answer, and for a person to sign in there. */
+/** The time for an MCP server to respond, and for a person to sign in there. */
 const SECONDS = 30;
 const SIGN_IN_SECONDS = 600;
 
-/** A limit to the time of requests, counted anew from each call of `set()`. */
+/** A time limit for requests, which restarts with each call of `set()`. */
 class TimeLeft implements Disposable {
   readonly #end = new AbortController();
   readonly signal = this.#end.signal;
@@ -72,8 +72,8 @@ class TimeLeft implements Disposable {
 }
 
 /**
- * Makes the function that sends requests to an MCP server. The author signs in
- * if need be.
+ * Makes the function that sends requests to an MCP server, at which the author
+ * signs in if necessary.
  */
 async function accessTo(url: string, time: TimeLeft, token?: string) {
   const { Access } = await import("../call/access.ts");

@@ -22,12 +22,10 @@ import type { ImportItem, ImportSource } from "./source.ts";
 import { argumentsOf, BODY, toolCode } from "./tool_code.ts";
 import { descriptionOf, formatJson } from "./zod_code.ts";
 
-/** An operation that can become a tool. */
 export interface ApiItem extends ImportItem {
   operation: Operation;
 }
 
-/** Makes a source of tools from a document. */
 export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   const { root } = document;
   const info = Object(root.info);
@@ -122,9 +120,9 @@ function tokensOf(operation: Operation, details: Details): number {
 }
 
 /**
- * Makes a JSON Schema about as long as the one that Zod will make. Each
- * component is made once, and its parts in the order of
- * {@linkcode checkWrittenOut}, so that the text is no longer than was checked.
+ * Makes a JSON Schema about as long as the one that Zod will make. Components
+ * are made in the order of {@linkcode checkWrittenOut}, so that the text is no
+ * longer than was checked.
  */
 function schemaJson(
   schema: Plain,

@@ -1,5 +1,5 @@
 /**
- * The choice of what to import: patterns of a command line, and a list to tick
+ * The choice of items to import: patterns on a command line, and a list to tick
  * in a terminal.
  *
  * @module
@@ -12,11 +12,11 @@ import type { ImportItem, ImportSource } from "./source.ts";
 /** The maximum number of items that are imported unless the author chooses. */
 export const MOST_AT_ONCE = 40;
 
-/** Lists the names by which an item can be picked. */
+/** Lists the names by which an item can be selected. */
 const namesOf = ({ id, name, aliases }: ImportItem) => [id, name, ...aliases];
 
 /**
- * Finds the items that patterns name: an id, a name of the source or of the
+ * Finds the items that patterns name: an ID, a name at the source or of the
  * tool, or any of them with `*`.
  *
  * @throws {Failure} for a pattern that matches no item
@@ -50,12 +50,12 @@ export function picked<I extends ImportItem>(
 }
 
 /**
- * Estimates the tokens of an item's tool; undefined if the item cannot become a
+ * Estimates the tokens of an item's tool. Undefined if the item cannot become a
  * tool.
  */
 const tokensOf = (item: ImportItem) => attempt(() => item.tokens());
 
-/** Says what an item's tool costs, or why there can be none. */
+/** Describes the tokens of an item's tool, or why there can be none. */
 function costOrFault(item: ImportItem): string {
   try {
     return `${item.tokens()} tokens`;
@@ -65,13 +65,13 @@ function costOrFault(item: ImportItem): string {
   }
 }
 
-/** Formats the number of tokens that several items take. */
+/** Formats the number of tokens that several items cost. */
 export function costOf(items: readonly ImportItem[]): string {
   return printCount(items.reduce((sum, it) => sum + (tokensOf(it) ?? 0), 0));
 }
 
 /**
- * Describes a source: its number of items, their groups, and the cost of a
+ * Describes a source: its number of items, their groups, and the tokens of a
  * list.
  */
 export function summary(
@@ -95,7 +95,7 @@ export function summary(
   ].join("\n");
 }
 
-/** Formats items with their numbers and costs. */
+/** Formats items with their numbers and tokens. */
 export function printItems(
   items: readonly ImportItem[],
   ticked?: ReadonlySet<ImportItem>,
@@ -118,8 +118,8 @@ export function printItems(
 
 /**
  * Ticks the items that an answer names, or unticks them if they are ticked. An
- * answer has numbers and ranges such as `1-3 7`, or a pattern. Returns a
- * complaint about an answer that was not understood.
+ * answer has numbers and ranges such as `1-3 7`, or a pattern. Returns an error
+ * message if the answer was not understood.
  */
 export function tick<I extends ImportItem>(
   items: readonly I[],

@@ -27,14 +27,14 @@ const settingsIn = (text: string) =>
       .map(([, name]) => name),
   );
 
-/** A formatted file that is to be written. */
+/** A formatted file to write. */
 export type NewFile = Omit<ImportedFile, "isChanged">;
 
 /** The folders and the imported files of a project. */
 export class ImportProject {
   /** The imported files, by `service id`. */
   readonly files = new Map<string, ImportedFile>();
-  /** The paths of all that is in the two folders, in lower case. */
+  /** The paths in the two folders, in lower case. */
   readonly #paths = new Set<string>();
   /** The texts of files, by path, as they were last read. */
   readonly #texts = new Map<string, string>();
@@ -61,7 +61,7 @@ export class ImportProject {
     return project;
   }
 
-  /** Reads an imported file; undefined if there is none at the path. */
+  /** Reads an imported file. Undefined if there is none at the path. */
   async imported(path: string): Promise<ImportedFile | undefined> {
     return parseImported(path, await this.#read(path) ?? "");
   }
@@ -92,8 +92,8 @@ export class ImportProject {
   }
 
   /**
-   * True if there is a file at this path, or at one that differs only in case:
-   * some systems take both for the same.
+   * True if there is a file at this path, or at one that differs only in case,
+   * because some systems ignore case.
    */
   has(path: string): boolean {
     return this.#paths.has(path.toLowerCase());
@@ -148,13 +148,15 @@ export class ImportProject {
     await replaceFile(full, text);
   }
 
-  /** Reads the list of tools, or makes it. */
+  /** Reads the module that lists the tools, or makes it. */
   async #list(): Promise<string> {
     return await this.#read(this.path("tools", "mod.ts")) ??
       this.#own(emptyList("tool"));
   }
 
-  /** Finds the modules of tools that the list imports, and that are gone. */
+  /**
+   * Finds the modules that the list of tools imports but that no longer exist.
+   */
   async absent(): Promise<string[]> {
     const list = await this.#list();
     return [...list.matchAll(/^import .* from "\.\/([\w-]+\.ts)";$/gm)]
@@ -163,7 +165,7 @@ export class ImportProject {
   }
 
   /**
-   * Checks that no other service has a setting of the same name, as `A_B_URL` may
+   * Checks that no other service has a setting of the same name: `A_B_URL` may
    * be the `URL` of `a_b` and the `B_URL` of `a`.
    *
    * @throws {ImportError}
@@ -181,8 +183,9 @@ export class ImportProject {
   }
 
   /**
-   * Finds the tools that are not in the list, and adds them to its text. No list
-   * if there are none, or if it does not have the form that `create` makes.
+   * Adds the tools that are missing to the module that lists them, and returns
+   * its text. Undefined if none is missing, or if the module does not have the
+   * form that `create` makes.
    */
   async listed(
     names: readonly string[],

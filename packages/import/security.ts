@@ -16,14 +16,16 @@ export type Scheme =
   | { kind: "query" | "cookie"; name: string; parameter: string }
   | { kind: "client"; name: string; token: string };
 
-/** The schemes that requests of a service carry, and the scopes of its tools. */
+/** The schemes that requests of a service use, and the scopes of its tools. */
 export interface Security {
-  /** Empty if the API is open to all. */
+  /** Empty if the API needs no authentication. */
   schemes: readonly Scheme[];
   scopes: readonly string[];
   /** The operations that anyone may call, without any of these schemes. */
   open: ReadonlySet<Operation>;
-  /** The operations that need other schemes than these, with what to do. */
+  /**
+   * The operations that need other schemes, each with advice for the author.
+   */
   others: ReadonlyMap<Operation, string>;
 }
 
@@ -34,13 +36,13 @@ const OTHER_SERVICE =
 const PREFERRED = ["code", "key", "client", "query", "cookie"];
 
 /**
- * Ranks a scheme. Among schemes of one kind, one that has to be sent in
- * `Authorization` comes first.
+ * Ranks a scheme. Of one kind, schemes that need the `Authorization` header
+ * come first.
  */
 const rankOf = (scheme: Scheme) =>
   2 * PREFERRED.indexOf(scheme.kind) + Number("header" in scheme);
 
-/** Chooses the schemes that serve most of the picked operations. */
+/** Chooses the schemes that serve most of the selected operations. */
 export function securityOf(
   document: ApiDocument,
   operations: readonly Operation[],
@@ -206,7 +208,7 @@ function flowOf(
   return isPasted ? { kind: "key", name, options } : undefined;
 }
 
-/** Parses an address to which keys may be sent; undefined for any other. */
+/** Parses a URL to which keys may be sent. Undefined for any other. */
 function addressOf(document: ApiDocument, given: unknown): string | undefined {
   if (typeof given !== "string") return undefined;
   const url = URL.parse(given, document.address);

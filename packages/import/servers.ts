@@ -1,5 +1,5 @@
 /**
- * The address of a document's API.
+ * The URL of a document's API.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { isLoopback } from "../../src/core/net/url.ts";
 import { type ApiDocument, ImportError, shown } from "./document.ts";
 import { snakeCase, unique } from "./names.ts";
 
-/** A variable in an address. The operator of the API chooses its value. */
+/** A variable in a URL. The operator of the API chooses its value. */
 export interface ServerVariable {
   name: string;
   /** The name in code and in settings: `API_VERSION`. */
@@ -17,34 +17,33 @@ export interface ServerVariable {
   choices: readonly string[];
 }
 
-/** The address of an API. */
+/** The URL of an API. */
 export interface ServerAddress {
-  /** The address with `{name}` in it. */
+  /** The URL with `{name}` in it. */
   template: string;
-  /** The address with the usual value of each variable. */
+  /** The URL with the default value of each variable. */
   api: string;
   variables: readonly ServerVariable[];
   notes: readonly string[];
 }
 
-/** The ends of the names of settings that a service may have. */
+/** The suffixes of the names of settings that a service may have. */
 export const SETTINGS = ["URL", "TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET"];
 
-/** The characters that an address may have, and those of a variable's value. */
+/** Matches the characters that a URL template may have. */
 const PLAIN = /^https?:\/\/[\w.:{}/~%@+,-]+$/i;
 const VALUE = /^[\w.~:/-]+$/;
 
-/** Makes the error for an address that no API can have. */
 export const notOfApi = (address: string) =>
   new ImportError(
     `${shown(address)} cannot be the address of an API: add --url https://….`,
   );
 
 /**
- * Finds the address of an API.
+ * Finds the URL of an API.
  *
- * @param given replaces the address in the document
- * @throws {ImportError} if there is none, or one to which no key may go
+ * @param given replaces the URL in the document
+ * @throws {ImportError} if there is none, or one to which no key may be sent
  */
 export function serverOf(
   document: ApiDocument,

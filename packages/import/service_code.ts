@@ -1,5 +1,5 @@
 /**
- * The service of a document, in code: an account of each person, a key of each
+ * The code of a document's service: an account of each person, a key of each
  * person, or a key of the server.
  *
  * @module
@@ -12,7 +12,7 @@ import type { Scheme, Security } from "./security.ts";
 import { notOfApi, type ServerAddress, SETTINGS } from "./servers.ts";
 import type { ServiceNames } from "./source.ts";
 
-/** A further key, which the server sends along with the person's key. */
+/** A further key, which the server sends with the person's key. */
 interface SentAlong {
   place: "headers" | "query" | "cookies";
   name: string;
@@ -28,18 +28,17 @@ export interface UsedService {
    * or none.
    */
   isPersonal: boolean;
-  /** The constant that has the settings of the keys that tools send along. */
+  /** The constant of the settings with the further keys that tools send. */
   keys?: string;
   along: readonly SentAlong[];
   /** The settings of a test by name, each with its code, such as `api.url`. */
   env: readonly [string, string][];
 }
 
-/** The module of a service. */
 export interface ServiceCode extends UsedService {
   text: string;
   notes: readonly string[];
-  /** The same API without anyone's account, if there are tools for it. */
+  /** The same API without authentication, if there are tools for it. */
   open?: UsedService;
 }
 
@@ -54,7 +53,6 @@ const NOTES = new Map<string, string>([
 const TWO_KEYS =
   "It wants two keys: the first is each person's, the other the server's.";
 
-/** Generates the module of a service. */
 export function serviceCode(
   names: ServiceNames,
   title: string,
@@ -102,7 +100,7 @@ export function serviceCode(
 }
 
 /**
- * @param taken the ends of the names of settings so far
+ * @param taken the suffixes of the names of settings so far
  * @param isOnly true if this is the service's only key
  */
 function sentAlong(
@@ -156,7 +154,7 @@ function keysCode(
   };
 }
 
-/** Generates the service of the operations that are open to all. */
+/** Generates the service of the operations that need no authentication. */
 function openCode(
   { name, variable }: ServiceNames,
   title: string,
@@ -203,7 +201,7 @@ function personalCode(
   };
 }
 
-/** Generates the code of an address, in which each variable becomes a name. */
+/** Generates the code of a URL, in which each variable becomes a name. */
 function templateCode(
   template: string,
   variables: ServerAddress["variables"],
@@ -230,7 +228,7 @@ function startedCode(
   scopes: readonly string[],
   { api, template, variables }: ServerAddress,
   sent: readonly SentAlong[],
-  /** The code of the usual address. */
+  /** The code of the URL with default values. */
   usual = literal(api),
 ): Made {
   const prefix = name.toUpperCase();

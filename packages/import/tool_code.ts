@@ -1,5 +1,5 @@
 /**
- * A tool for an operation, and its test, in code.
+ * The code of an operation's tool, and of its test.
  *
  * @module
  */
@@ -27,7 +27,6 @@ export const BODY = "body";
 export const APPROVAL =
   "// A person approves each call: take this out if they need not.\napproval: {},\n";
 
-/** Generates the code of a tool and its test. */
 export function toolCode(
   operation: Operation,
   details: Details,
@@ -73,18 +72,17 @@ export function toolCode(
   };
 }
 
-/** An argument of a tool. */
 export interface ToolArgument {
   schema: Plain;
   isOptional: boolean;
 }
 
 /**
- * Generates the code of a tool's input, which is empty if the tool has no
- * arguments, and of the constants before the tool.
+ * Generates the code of a tool's input, if it has arguments, and of the
+ * constants before the tool.
  *
- * @param taken the names that the file has already
- * @throws {ImportError} for schemas of which no model can make use
+ * @param taken the names that the file already has
+ * @throws {ImportError} for schemas that no model can use
  */
 export function inputCode(
   schemas: ReadonlyMap<string, ToolArgument>,
@@ -103,7 +101,6 @@ export function inputCode(
   return { consts: zod.consts, notes: [...notes, ...left], input };
 }
 
-/** Lists the arguments of a tool by their names. */
 export function argumentsOf(
   { parameters, body }: Details,
 ): Map<string, ToolArgument> {
@@ -167,7 +164,7 @@ function styledCode(
   return `styled(${code}, "${style}"${more})`;
 }
 
-/** The styles of a form, for the members that the schema has. */
+/** Returns the styles of a form's members that are in the schema. */
 function stylesOf({ styles, schema }: Body, { schemas }: Details) {
   const { properties } = schemas.target(schema);
   return [...styles].filter(([name]) => properties?.has(name));
@@ -188,7 +185,7 @@ function bodyCode(body: Body, details: Details): string {
 }
 
 /**
- * Makes sample arguments of a call that fit the document.
+ * Makes sample arguments of a call that are valid in the document.
  *
  * @param all true to include optional ones
  */
@@ -232,9 +229,7 @@ export function requestOf(details: Details, input: JsonObject): ApiRequest {
   return request;
 }
 
-/**
- * Finds the route of the request that a tool sends, for the routes of its test.
- */
+/** Finds the route of the request that a tool sends, for its test. */
 function routeOf(operation: Operation, details: Details): string {
   let route = "";
   const request = requestOf(details, sampleInput(details));

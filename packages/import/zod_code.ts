@@ -28,15 +28,18 @@ const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
 /** The maximum length in characters of a pattern in a description. */
 const MAX_PATTERN = 60;
 
-/** Returns the pattern of a schema; empty if there is none, or it is checked. */
+/**
+ * Returns the pattern of a schema; empty if there is none, or if the generated
+ * code checks it.
+ */
 function uncheckedOf(schema: Plain): string {
   const { pattern = "", values, format = "" } = schema;
   return values || FORMATS.has(format) || regexOf(schema) ? "" : pattern;
 }
 
 /**
- * Returns the JSON Schema of a format, as a list of tools shows it, often with
- * a long pattern.
+ * Returns the JSON Schema of a format in a list of tools, often with a long
+ * pattern.
  */
 export function formatJson(format = ""): JsonObject {
   const [, schema] = FORMATS.get(format) ?? [];
@@ -55,7 +58,7 @@ export class ZodCode {
 
   /**
    * @param roots the schemas whose code will be generated
-   * @param taken the names that the file has already
+   * @param taken the names that the file already has
    */
   constructor(
     private readonly components: Components,
@@ -65,7 +68,7 @@ export class ZodCode {
     for (const root of roots) this.#count(root, []);
   }
 
-  /** The constants before the tool: schemas that have names. */
+  /** The code of the constants before the tool: schemas that have names. */
   get consts(): string {
     return this.#consts.map((line) => `${line}\n\n`).join("");
   }
@@ -151,16 +154,16 @@ export class ZodCode {
     return this.#base(schema, isVariant) + nullable;
   }
 
-  /** Follows references, and adds the words at each to what is found. */
+  /** Follows references, and adds the description at each. */
   #target({ ref, ...own }: Plain, hops = 20): Plain {
     const target = hops > 0 && ref && this.components.get(ref);
     return target ? { ...this.#target(target, hops - 1), ...own } : own;
   }
 
   /**
-   * Orders the variants of a union so that no object of one variant fits an
-   * earlier variant, which would drop the members that it does not know.
-   * Undefined if there is no such order.
+   * Orders the variants of a union so that no object of one variant matches an
+   * earlier one, which would drop unknown members. Undefined if there is no
+   * such order.
    */
   #apart(union: readonly Plain[], isOneOf: boolean): Plain[] | undefined {
     const isObject = (it: Plain) => {
@@ -180,7 +183,7 @@ export class ZodCode {
     return [...union.filter((it) => !isObject(it)), ...ordered];
   }
 
-  /** True if no object that `another` describes fits `schema`. */
+  /** True if `schema` accepts no object that `another` describes. */
   #takesNo(schema: Plain, another: Plain, isOneOf: boolean): boolean {
     const { required = new Set(), properties } = this.#target(schema);
     const other = this.#target(another);
@@ -246,7 +249,7 @@ export class ZodCode {
 
 /**
  * Adds the default to the description. As a value it would be sent, and could
- * undo a choice that was made before.
+ * undo an earlier choice.
  */
 export function descriptionOf(schema: Plain): string | undefined {
   const { description, defaultValue } = schema;
@@ -260,7 +263,7 @@ export function descriptionOf(schema: Plain): string | undefined {
   return [...description ? [ended(description)] : [], ...more].join(" ");
 }
 
-/** True if a schema has a default that fits it. */
+/** True if a schema has a valid default. */
 function isDefault({ type, values, defaultValue, nullable }: Plain): boolean {
   if (defaultValue === undefined || defaultValue === null || nullable) {
     return false;
@@ -288,7 +291,7 @@ function stringCode(schema: Plain): string {
 }
 
 /**
- * Returns the pattern that callers' values must match; undefined if it is not
+ * Returns the pattern that callers' values must match. Undefined if it is not
  * safe to run, or does not match the sample of the tool's test.
  */
 function regexOf(schema: Plain): RegExp | undefined {

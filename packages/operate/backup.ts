@@ -1,6 +1,6 @@
 /**
  * `deno task ts backup DATABASE COPY`: a consistent copy of a database file,
- * while servers write to it. The copy is complete, or it does not exist.
+ * while servers write to it. The copy is complete, or does not exist.
  *
  * @module
  */
@@ -15,11 +15,11 @@ const USAGE = `Usage: deno task ts backup data/tools.db backups/tools.db
 Copies a database file while servers write to it. An older copy is not replaced.`;
 
 /**
- * Copies a database of Deno KV, or of denokv. All writes that were acknowledged
- * before the backup begins are in the copy. Only the owner of the copy may read
- * it. The copy is compact, unlike the database.
+ * Copies a database of Deno KV, or of denokv. The copy has all writes that were
+ * acknowledged before the backup began. Only its owner may read it. Unlike the
+ * database, it has no free space.
  *
- * @throws {CreateError} when the database cannot be read, the copy already
+ * @throws {CreateError} if the database cannot be read, the copy already
  * exists, or another command is making it
  */
 export async function backUp(path: string, copy: string): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * `deno task ts clients …`: what an operator does about clients.
+ * `deno task ts clients …`: the operator's commands about clients.
  *
  * @module
  */

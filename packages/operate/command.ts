@@ -12,26 +12,23 @@ import type { CommandLine } from "./command_line.ts";
 import { refusal } from "./database.ts";
 import type { Register } from "./register.ts";
 
-/**
- * The person who runs a command, and the register that the command works on.
- */
+/** The person who runs a command, and the database register that it uses. */
 export interface Operator {
   register: Register;
   log: Logger;
-  /** Reads the keys that seal people's secrets, the newest first. */
+  /** Reads the keys that encrypt people's secrets, the newest first. */
   readSecretsKeys?(): readonly string[];
   /** The operator's name, for blocks and the log. */
   by: string;
 }
 
-/** The person or the client that a block is about. */
+/** The person or client to block. */
 export interface Blockable {
   name: string;
-  /** True if anything is known about this name. */
   isKnown: boolean;
   /** The message if nothing is known about the name. */
   unknown: string;
-  /** Ends everything that the person or client has open. */
+  /** Ends all connections of the person or client. */
   end(): Promise<EndedCounts>;
 }
 
@@ -41,7 +38,11 @@ export abstract class Command {
     protected readonly operator: Operator,
   ) {}
 
-  /** Runs the command, and returns its text. @throws {Failure} */
+  /**
+   * Runs the command, and returns its text.
+   *
+   * @throws {Failure}
+   */
   abstract run(): Promise<string>;
 
   /**
@@ -57,7 +58,7 @@ export abstract class Command {
     log.audit(`${did} on the command line`, { operator: by, ...facts });
   }
 
-  /** Blocks a person or a client, and ends everything that it has open. */
+  /** Blocks a person or a client, and ends all its connections. */
   protected async block(about: Blockable): Promise<string> {
     const { name } = about;
     const { register: { blocks }, by } = this.operator;
@@ -112,11 +113,12 @@ export function endedWords(count: number, accounts = 0): string {
   return `${words}, ${accounts} ${noun} at other services disconnected`;
 }
 
-/**
- * The maximum length in characters of a cell: a person may have a long name.
- */
+/** The maximum length in characters of a cell; names may be long. */
 const MAX_CELL = 400;
-/** The widest column. A longer cell moves only the rest of its own line. */
+/**
+ * The maximum width of a column. A longer cell moves only the rest of its own
+ * line.
+ */
 const MAX_WIDTH = 60;
 
 /** Formats records as a table, one per line. */
@@ -139,7 +141,7 @@ function cellOf(text: string): string {
   return text.length <= MAX_CELL ? text : `${text.slice(0, MAX_CELL)}…`;
 }
 
-/** True for the subject of a client that acts for itself. */
+/** True for the subject of a `client_credentials` client. */
 export function isMachine(name: string): boolean {
   return name.startsWith(`${MACHINE_ID}:`);
 }

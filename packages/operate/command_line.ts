@@ -34,7 +34,6 @@ export interface CommandLine {
   named: string;
   after?: string;
   reason?: string;
-  /** True to delete the passkeys of a person. */
   reset?: boolean;
   json?: boolean;
 }
@@ -58,10 +57,17 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   return line;
 }
 
-/** The longest name and reason, in characters: a block stores both. */
+/**
+ * The maximum length in characters of a name and of a reason, which a block
+ * stores.
+ */
 const MAX_CHARACTERS = 4096;
 
-/** Refuses superfluous options and long texts. @throws {UsageFailure} */
+/**
+ * Refuses superfluous options and long texts.
+ *
+ * @throws {UsageFailure}
+ */
 function checkParts(
   { noun, verb, named, after, reason, reset }: CommandLine,
 ): void {

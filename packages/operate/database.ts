@@ -1,5 +1,5 @@
 /**
- * The database that a command works on, its log, and its refusals.
+ * The database of a command, its log, and its failures.
  *
  * @module
  */
@@ -24,8 +24,8 @@ export function commandLog(name: string): Logger {
 }
 
 /**
- * Makes the failure of a command that cannot be carried out, in words that
- * cannot control a terminal.
+ * Makes the failure of a command, with a message that cannot control a
+ * terminal.
  */
 export function refusal(words: string): Failure {
   return new Failure(visibleLines(words));

@@ -1,7 +1,7 @@
 /**
- * `deno task ts people …` and `deno task ts clients …`: what an operator does about
- * people and clients, on the database of a running server, without a browser.
- * Each change is an audit event on standard error.
+ * `deno task ts people …` and `deno task ts clients …`: the operator's commands
+ * about people and clients, on the database of a running server, without a
+ * browser. Each change is an audit event on standard error.
  *
  * @module
  */
@@ -25,7 +25,7 @@ import { openRegister } from "./register.ts";
 import { runCommand } from "./run_command.ts";
 
 /**
- * Returns the path of a server's database; undefined for Deno's default one.
+ * Returns the path of a server's database. Undefined for Deno's default one.
  *
  * @throws {Failure}
  */
@@ -61,7 +61,11 @@ async function checkDefault(kv: Kv): Promise<void> {
   console.error("KV_PATH is not set: this is Deno's default for this folder");
 }
 
-/** Reads the keys that seal people's secrets. @throws {StartError} */
+/**
+ * Reads the keys that encrypt people's secrets.
+ *
+ * @throws {StartError}
+ */
 function readSecretsKeys(): readonly string[] {
   const { SECRETS_KEYS } = PEOPLE;
   const { name } = SECRETS_KEYS;
@@ -71,7 +75,11 @@ function readSecretsKeys(): readonly string[] {
   return keys;
 }
 
-/** Carries out a command, and returns its text. @throws {Failure} */
+/**
+ * Runs a command, and returns its text.
+ *
+ * @throws {Failure}
+ */
 async function operate(args: readonly string[]): Promise<string> {
   // A command that is not understood opens no database.
   parseCommandLine(args);

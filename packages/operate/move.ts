@@ -1,6 +1,6 @@
 /**
- * `deno task ts move FROM TO`: moves all records of a server to another database,
- * while no server runs. No one signs in again.
+ * `deno task ts move FROM TO`: moves all records of a server to another
+ * database, while no server runs. People stay signed in.
  *
  * @module
  */
@@ -37,7 +37,6 @@ Postgres open is found. TO has to be empty. --dry-run counts, and writes nothing
 DENO_KV_ACCESS_TOKEN and PGPASSWORD are of both; TO_KV_ACCESS_TOKEN and
 TO_PGPASSWORD of the second alone.`;
 
-/** The time between two lines of progress. */
 const PROGRESS_MILLISECONDS = 1000;
 
 /** Opens one of the databases. @throws {StartError} */
@@ -52,8 +51,8 @@ async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
 }
 
 /**
- * True if a process has the database open, even an idle one. A file that is no
- * database counts as not open: opening it says what is wrong.
+ * True if a process has the database open, even an idle one. False for a file
+ * that is no database: opening it reports the reason.
  */
 function isOpenElsewhere(path: string): boolean {
   using database = new DatabaseSync(path);
@@ -69,7 +68,6 @@ function isOpenElsewhere(path: string): boolean {
   }
 }
 
-/** Makes the refusal of a database that another process has open. */
 function inUse(path: string): MoveError {
   return new MoveError(
     `${

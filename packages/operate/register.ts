@@ -32,13 +32,10 @@ import { taskStore } from "../../src/features/work/tasks.ts";
 import { waitRecords } from "../../src/features/questions/wait_records.ts";
 import { waitStore } from "../../src/features/questions/waits.ts";
 
-/**
- * A time longer than `OAUTH_LEDGER_DAYS` may be, so that no stored call is left
- * out.
- */
+/** More than `OAUTH_LEDGER_DAYS` may be, so that all stored calls are shown. */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
 
-/** A client, as shown by the connections of people. */
+/** A client that people have connected. */
 interface RegisteredClient {
   clientId: string;
   clientName: string;

@@ -1,6 +1,6 @@
 /**
  * `deno task ts restore COPY DATABASE`: replaces a database by a copy, if no
- * process has the database open. The old database stays next to it under
+ * process has the database open. The old database is kept next to it under
  * another name.
  *
  * @module
@@ -23,8 +23,8 @@ export const LAYOUT = 5;
 
 /**
  * Refuses a file on which a server would not start: a database of another
- * layout, one with records of a server but no layout, or half of a move. A file
- * without the table of Deno KV is not refused.
+ * layout, one with records of a server but no layout, or a move that was
+ * interrupted. A file without the table of Deno KV is not refused.
  */
 function checkLayout(path: string): void {
   using database = new DatabaseSync(path, { readOnly: true });
@@ -73,14 +73,14 @@ function checkpoint(path: string): void {
 }
 
 /**
- * Restores a database from a copy. At any time either the complete old database
- * or the complete new one is in place. The new one gets the owner of the old
+ * Restores a database from a copy. At any time the file is either the complete
+ * old database or the complete new one. The new one gets the owner of the old
  * one, or of the folder if there was none.
  *
- * @throws {CreateError} when the copy is damaged or of another layout, the database
- * is open somewhere, the file that an earlier restore replaced is still there,
- * or another restore is at work
- * @returns the file with what was there before, if there was any
+ * @throws {CreateError} if the copy is damaged or of another layout, the
+ * database is open, the file that an earlier restore replaced still exists, or
+ * another restore is running
+ * @returns the file with the old database, if there was one
  */
 export async function restore(
   copy: string,

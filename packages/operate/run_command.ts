@@ -1,5 +1,5 @@
 /**
- * One command line of an operator, from its words to its text.
+ * An operator's command, from its command line to its text.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import { parseCommandLine } from "./command_line.ts";
 import { refusal } from "./database.ts";
 
 /**
- * Carries out a command, and returns its text, which cannot control a terminal.
+ * Runs a command, and returns its text, which cannot control a terminal.
  *
  * @throws {Failure}
  */
@@ -39,7 +39,7 @@ export async function runCommand(
 /** The maximum number of people on a page. */
 const PAGE = 100;
 
-/** `deno task ts people …`: what an operator does about people. */
+/** `deno task ts people …`: the operator's commands about people. */
 class PeopleCommand extends Command {
   override async run(): Promise<string> {
     const { line: { verb }, operator: { register } } = this;
@@ -110,7 +110,9 @@ class PeopleCommand extends Command {
     return this.print({ people, next }, table(people) + more);
   }
 
-  /** Encrypts again what an old key of `SECRETS_KEYS` has encrypted. */
+  /**
+   * Encrypts again all secrets that an old key of `SECRETS_KEYS` has encrypted.
+   */
   async #reseal(): Promise<string> {
     const secretsKeys = this.operator.readSecretsKeys?.() ?? [];
     if (secretsKeys.length === 0) {
@@ -212,9 +214,9 @@ class PeopleCommand extends Command {
 }
 
 /**
- * True if a text is the whole name of a person. A text with an @ must be an
- * address that the provider has verified, because anyone may choose a name that
- * looks like another's address.
+ * True if a text is the whole name of a person. A text with an `@` must be an
+ * email address that the provider has verified, because anyone may choose a
+ * name that looks like another person's address.
  */
 function isCalled({ subject, identity }: Grant, text: string): boolean {
   if (text.includes("@")) {

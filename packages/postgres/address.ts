@@ -1,5 +1,5 @@
 /**
- * The address of a Postgres database, as `postgres://` URLs have it.
+ * The address of a Postgres database, as in `postgres://` URLs.
  *
  * @module
  * @see https://www.postgresql.org/docs/current/libpq-connect.html
@@ -13,7 +13,7 @@ export interface Address {
   database: string;
   user: string;
   password?: string;
-  /** The schema that holds the tables. */
+  /** The schema of the tables. */
   schema: string;
   tls: Tls;
 }
@@ -25,13 +25,10 @@ export type Tls =
 
 const MODES = ["disable", "require", "verify-ca", "verify-full"] as const;
 
-/** The parameters of an address that are used. */
+/** The URL parameters that are used. */
 const PARAMETERS = ["sslmode", "sslrootcert", "schema"];
 
-/**
- * Parameters of other programs, which providers put into the addresses that
- * they hand out.
- */
+/** Parameters for other programs, which providers add to their URLs. */
 const OTHERS = [
   ...["application_name", "channel_binding", "connect_timeout"],
   ...["connection_limit", "gssencmode", "pgbouncer", "pool", "pool_timeout"],
@@ -42,18 +39,17 @@ const DEFAULT_PORT = 5432;
 const DEFAULT_SCHEMA = "tool_server";
 
 /**
- * A name that needs no quotes, and that is short enough for the name of a
- * channel.
+ * A name that needs no quotes, and is short enough for the name of a channel.
  */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,50}$/;
 
-/** Matches an address with several hosts: other programs accept one. */
+/** Matches a URL with several hosts, which other programs accept. */
 const HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#]|$)/;
 
 /**
- * Parses an address.
+ * Parses a URL.
  *
- * @param password used if the address has none
+ * @param password used if the URL has none
  * @throws {PostgresError}
  */
 export function parseAddress(text: string, password?: string): Address {
@@ -109,7 +105,11 @@ export function parseAddress(text: string, password?: string): Address {
   };
 }
 
-/** Decodes a part of an address. @throws {PostgresError} */
+/**
+ * Decodes a part of a URL.
+ *
+ * @throws {PostgresError}
+ */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -130,7 +130,7 @@ export function printPlace({ host, port, database }: Address): string {
 }
 
 /**
- * Reads the encryption of connections: by default none on this machine, and
+ * Reads the encryption of connections: by default none on loopback, and
  * elsewhere with all checks.
  */
 function parseTls(parameters: URLSearchParams, host: string): Tls {

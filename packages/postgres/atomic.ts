@@ -1,5 +1,5 @@
 /**
- * A commit, put together for one round trip.
+ * A commit, packed for one round trip.
  *
  * @module
  */
@@ -19,42 +19,38 @@ import {
 import { binaryArray, bool, int8 } from "./binary_array.ts";
 import { packBytes } from "./packed_key.ts";
 
-/**
- * The first byte of a value, which gives the format of the bytes after it: V8's
- * serialization.
- */
+/** The first byte of a value, for its format: V8's serialization. */
 const V8_FORMAT = Buffer.of(1);
 
 /** The digits of a version; all versions have the same length. */
 const VERSION_DIGITS = 16;
 
 /**
- * The longest lifetime: a hundred years. A record with a longer lifetime never
+ * The maximum lifetime: a hundred years. A record with a longer lifetime never
  * expires.
  */
 const MAX_EXPIRY_MILLISECONDS = 100 * 365 * 24 * 60 * 60 * 1000;
 
-/** A write; a deletion if `bytes` is absent. */
+/** A write; without `bytes`, a deletion. */
 interface Mutation {
   key: KvKey;
   bytes?: Uint8Array;
   expireIn?: number;
 }
 
-/** A commit, packed. */
 export interface PackedCommit {
   /** The arguments of `kv_commit`. */
   values: Buffer[];
-  /** The hashes of the keys whose changes are announced. */
+  /** The hashes of the keys whose changes other processes are notified of. */
   announced: ReadonlySet<string>;
 }
 
-/** Returns the number by which a key is locked and announced. */
+/** Returns the number by which a key is locked and named in notifications. */
 export function hashOf(packed: Uint8Array): bigint {
   return createHash("sha256").update(packed).digest().readBigInt64BE(0);
 }
 
-/** Formats a version as the contract has it, in 16 hexadecimal digits. */
+/** Formats a version in 16 hexadecimal digits. */
 export function printVersion(version: string): string {
   return BigInt(version).toString(16).padStart(VERSION_DIGITS, "0");
 }

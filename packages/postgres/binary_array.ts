@@ -1,24 +1,24 @@
 /**
- * Arrays in the binary form of Postgres. Unlike the text form, it needs no
+ * Arrays in the binary format of Postgres. Unlike the text format, it needs no
  * escapes or parsing, and is half as long.
  *
  * @module
  */
 import { Buffer } from "node:buffer";
 
-/** The types of elements, by their numbers in Postgres. */
+/** The OIDs of element types. */
 const TYPES = { bool: 16, bytea: 17, int8: 20, text: 25 } as const;
 
 /**
- * The bytes before the elements: the dimensions, the mark of nulls, the type,
- * the length and the first index.
+ * The bytes before the elements: the dimensions, the null flag, the type, the
+ * length and the first index.
  */
 const HEAD_BYTES = 20;
 const LENGTH_BYTES = 4;
 /** The length of a null. */
 const NULL = -1;
 
-/** Packs an array whose elements are packed already. */
+/** Packs an array of packed elements. */
 export function binaryArray(
   type: keyof typeof TYPES,
   elements: readonly (Uint8Array | null)[],

@@ -8,13 +8,11 @@ import { isIP } from "node:net";
 import type { Address, Tls } from "./address.ts";
 import { PostgresError } from "./failure.ts";
 
-/**
- * The time that a statement may take: a commit that timed out has ended then.
- */
+/** The time limit of a statement: a commit that timed out has ended by then. */
 const STATEMENT_MILLISECONDS = 4500;
 /**
- * The time to connect: less than an operation may take, so that the log has the
- * reason.
+ * The time limit to connect, less than that of an operation, so that the log
+ * has the reason.
  */
 const CONNECT_MILLISECONDS = 4500;
 
@@ -38,7 +36,6 @@ export interface ConnectionOptions {
   statement_timeout?: number;
 }
 
-/** Returns the options of all connections to a database. */
 export async function connectionOptions(
   { host, port, database, user, password, tls }: Address,
   { hasTimeout }: { hasTimeout: boolean },

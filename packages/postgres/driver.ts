@@ -9,11 +9,10 @@ import driver from "npm:pg@^8.16.0";
 import type { ConnectionOptions } from "./connection_options.ts";
 import { PostgresError } from "./failure.ts";
 
-/** The time after which a connection that does not answer is dropped. */
+/** The time after which a connection that does not respond is closed. */
 const ANSWER_MILLISECONDS = 6000;
 const IDLE_MILLISECONDS = 60_000;
 
-/** A statement with its arguments. */
 export interface Statement {
   /** The name under which a connection caches the statement's plan. */
   name: string;
@@ -21,7 +20,7 @@ export interface Statement {
   values: unknown[];
 }
 
-/** A row of an answer, by the names of its columns. */
+/** A row, by the names of its columns. */
 export type Row = Record<string, unknown>;
 
 /**
@@ -58,13 +57,13 @@ interface PoolClient {
   on(event: "error", listener: () => void): void;
   off(event: "error", listener: () => void): void;
   emit(event: "error", error: unknown): void;
-  /** Returns the connection to the pool; closes it if there was an error. */
+  /** Returns the connection to the pool, or closes it after an error. */
   release(error?: unknown): void;
 }
 
 /** A single connection. */
 interface Client {
-  /** The number of the server's process, as the server or a pooler gives it. */
+  /** The number of the server's process, from the server or a pooler. */
   readonly processID: number;
   connect(): Promise<void>;
   query(text: string): Promise<{ rows: Row[] }>;
@@ -80,12 +79,12 @@ interface Client {
 const pg: Driver = driver;
 const ignore = () => {};
 
-/** The connections of a process. Statements take turns on them. */
+/** The connections of a process, which statements share. */
 export class Connections {
   readonly #pool: InstanceType<Driver["Pool"]>;
   readonly #clients = new Set<PoolClient>();
 
-  /** @param max the maximum number of connections at a time */
+  /** @param max the maximum number of simultaneous connections */
   constructor(
     options: ConnectionOptions,
     { max }: { max: number },
@@ -105,9 +104,9 @@ export class Connections {
   }
 
   /**
-   * Carries out a `select`: one round trip on a free connection.
+   * Runs a `select`: one round trip on a free connection.
    *
-   * @throws {PostgresError} when the answer is another statement's
+   * @throws {PostgresError} if the response is another statement's
    */
   async query({ name, text, values }: Statement): Promise<Row[]> {
     const client = await this.#pool.connect();
@@ -138,8 +137,8 @@ export class Connections {
   }
 
   /**
-   * Closes the idle connections. If one connection gets no answer, the others
-   * likely lead to the same server, which hangs or is cut off.
+   * Closes the idle connections. If one connection gets no response, the others
+   * likely lead to the same unreachable server.
    */
   #closeIdle(failure: unknown): void {
     for (const client of this.#clients) {
@@ -153,18 +152,18 @@ export class Connections {
     }
   }
 
-  /** Carries out several statements as one transaction. */
+  /** Runs several statements as one transaction. */
   async script(text: string): Promise<void> {
     await this.#pool.query(text);
   }
 
-  /** Ends all connections, each once its statement has been answered. */
+  /** Closes each connection after the response to its statement. */
   close(): Promise<void> {
     return this.#pool.end();
   }
 }
 
-/** True for the error of a statement that was not answered in time. */
+/** True for the error of a statement without a response in time. */
 function isLate(error: unknown): boolean {
   return error instanceof Error && /^Query read timeout/.test(error.message);
 }
@@ -173,10 +172,7 @@ function isLate(error: unknown): boolean {
 export class NotificationConnection {
   #client?: Client;
 
-  /**
-   * @param onEnd called when the connection is lost after it has begun to
-   * listen
-   */
+  /** @param onEnd called when a listening connection is lost */
   constructor(
     private readonly options: ConnectionOptions,
     private readonly channel: string,
@@ -185,10 +181,10 @@ export class NotificationConnection {
   ) {}
 
   /**
-   * Connects and listens, and drops the former connection.
+   * Connects and listens, and closes the former connection.
    *
-   * @param text a statement that is carried out too; the connection then keeps
-   * no process alive
+   * @param text a statement to run too; the connection then does not keep the
+   * process alive
    * @throws {Error} of the driver
    */
   async listen(text?: string): Promise<void> {
@@ -221,23 +217,23 @@ export class NotificationConnection {
     }
   }
 
-  /** Carries out a statement; then the connection keeps no process alive. */
+  /**
+   * Runs a statement, after which the connection does not keep the process
+   * alive.
+   */
   async settle(text: string): Promise<void> {
     await this.#client?.query(text);
     this.#client?.unref();
   }
 
-  /**
-   * True if no pooler is in between: a pooler reports process numbers of its
-   * own.
-   */
+  /** True if there is no pooler, which reports process numbers of its own. */
   async isDirect(): Promise<boolean> {
     const client = this.#client!;
     const { rows: [row] } = await client.query("select pg_backend_pid() as id");
     return row.id === client.processID;
   }
 
-  /** Ends the connection, and does not wait for a server that hangs. */
+  /** Closes the connection without waiting for a server that hangs. */
   drop(): void {
     void this.close();
   }

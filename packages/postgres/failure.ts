@@ -1,5 +1,5 @@
 /**
- * Failures of Postgres, in words for the operator: the reason, and what to do.
+ * Failures of Postgres, explained to the operator: the reason, and the fix.
  * They never contain a password or a stored value.
  *
  * @module
@@ -38,7 +38,6 @@ export class PostgresError extends Error {
   }
 }
 
-/** A known reason, by its code. */
 interface Reason {
   words: string;
   fix: string;
@@ -54,7 +53,7 @@ export const RIGHTS_FIX =
   "Use the role that owns the schema, or grant what docs/postgres.md names " +
   "under The least rights";
 
-/** The reason of a database that takes no writes. */
+/** The reason of a read-only database. */
 export const READ_ONLY =
   "it takes no writes (a replica, or default_transaction_read_only)";
 export const READ_ONLY_FIX =
@@ -133,13 +132,13 @@ for (
   ]
 ) REASONS[alias] = REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 
-/** The codes of commits that failed because they did not get a lock. */
+/** The codes of commits that did not get a lock. */
 const LOCKED = ["55P03", "40P01", "40001"];
 
 /**
  * Converts an error of the driver to its class, with a message without secrets.
  *
- * @param role the role that connects, to be named where it is the reason
+ * @param role the role that connects, for the message
  */
 export function failureOf(
   error: unknown,

@@ -1,8 +1,8 @@
 /**
- * The layout of the tables and functions in Postgres. The layout only grows:
- * processes of the former release work on it too, so that a release can be
- * rolled out, or back, one process at a time. A table or function that changes
- * gets a new name.
+ * The layout of the tables and functions in Postgres. The layout only grows,
+ * because processes of the former release use it too: a release can be rolled
+ * out, or back, one process at a time. A table or function that changes gets a
+ * new name.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export const MAX_LOCKS = 32;
  */
 const STEPS: readonly ((schema: string) => string)[] = [tables];
 
-/** The number of the layout that this version needs. */
+/** The layout number that this version needs. */
 export const LAYOUT = STEPS.length;
 
 /**
@@ -52,10 +52,7 @@ end
 $layout$`;
 }
 
-/**
- * Makes the statement that reads the properties of a database that a process
- * must know first.
- */
+/** Makes the statement that reads the properties of a database at a start. */
 export function statusSql(schema: string): string {
   return `select
   current_setting('server_version_num')::int as version,
@@ -69,8 +66,8 @@ export function statusSql(schema: string): string {
 }
 
 /**
- * Makes the statement that reads the number of the layout, and the rights that
- * the role lacks: `DELETE on tool_server.kv, …`.
+ * Makes the statement that reads the layout number, and the rights that the
+ * role lacks: `DELETE on tool_server.kv, …`.
  */
 export function readLayoutSql(schema: string): string {
   const rights = [
@@ -89,36 +86,32 @@ export function readLayoutSql(schema: string): string {
 }
 
 /**
- * Makes the expression that identifies the tables, among others of the same
- * name. The first half of the identity changes if tables are made again; a dump
- * keeps the second half.
+ * Makes the expression for the identity of the tables. Its first half changes
+ * if tables are created again; a dump preserves its second half.
  */
 export function identityOf(schema: string): string {
   return `(select '${schema}.kv'::regclass::oid::int || ' ' || id
   from ${schema}.kv_layout)`;
 }
 
-/**
- * The code of a commit that fails because the tables are not those of the
- * start.
- */
+/** The code of a commit that fails because the tables were replaced. */
 export const REPLACED = "TS001";
 
-/** The name of the channel on which changes are announced. */
+/** Returns the name of the channel for notifications of changes. */
 export function channelOf(schema: string): string {
   return `${schema}.kv`;
 }
 
 /**
  * Makes the statement by which the listening connection shows that a process
- * uses the tables, for as long as the connection lasts.
+ * uses the tables, while the connection lasts.
  */
 export function presenceSql(schema: string): string {
   return `select pg_advisory_lock_shared(
     '${schema}.kv'::regclass::oid::int, ${PRESENCE})`;
 }
 
-/** The second number of the lock of {@linkcode presenceSql}. */
+/** The second number of the advisory lock of {@linkcode presenceSql}. */
 export const PRESENCE = 2;
 
 /** The tables and functions of the first layout. */

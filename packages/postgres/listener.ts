@@ -1,5 +1,5 @@
 /**
- * Listens to announcements of changes, on a connection of its own that is
+ * Listens to notifications of changes, on a connection of its own that is
  * opened again whenever it is lost.
  *
  * @module
@@ -8,11 +8,10 @@ import { clearTimeout, setTimeout } from "node:timers";
 import type { ConnectionOptions } from "./connection_options.ts";
 import { NotificationConnection } from "./driver.ts";
 
-/** The time that a test announcement may take behind a pooler. */
+/** The time limit of a test notification behind a pooler. */
 const ECHO_MILLISECONDS = 1000;
 /**
- * The time that a test announcement may take without a pooler: the server may
- * be slow.
+ * The time limit of a test notification without a pooler, for a slow server.
  */
 const MAX_ECHO_MILLISECONDS = 5000;
 /** The pause between two checks of the connection. */
@@ -20,16 +19,13 @@ const CHECK_MILLISECONDS = 10_000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 5000;
 
-/**
- * The beginning of the payload of a test announcement: no hash of a key begins
- * so.
- */
+/** The prefix of a test notification; no hash of a key begins so. */
 const ECHO = "echo ";
 
 /** Receives the hashes of keys that have changed. */
 export class Listener {
   /**
-   * True if announcements arrive. A pooler may accept `listen` and pass nothing
+   * True if notifications arrive. A pooler may accept `listen` and pass nothing
    * on.
    */
   hears = false;
@@ -40,9 +36,7 @@ export class Listener {
   #echo?: { payload: string; heard: PromiseWithResolvers<boolean> };
   #announce: (payload: string) => Promise<unknown> = () => Promise.resolve();
   #timer?: ReturnType<typeof setTimeout>;
-  /**
-   * Counts the plans for the next action. Only the last plan is carried out.
-   */
+  /** The number of the planned action; earlier plans are dropped. */
   #turn = 0;
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
   #isOver = false;
@@ -62,11 +56,11 @@ export class Listener {
   }
 
   /**
-   * Connects, and finds out if announcements arrive. If they do, no pooler
+   * Connects, and finds out if notifications arrive. If they do, no pooler
    * shares the connection, so the connection can show that this process uses
    * the database.
    *
-   * @param announce announces a text, on another connection
+   * @param announce sends a notification on another connection
    */
   async start(announce: (payload: string) => Promise<unknown>): Promise<void> {
     this.#announce = announce;
@@ -93,7 +87,7 @@ export class Listener {
     else if (payload === this.#echo?.payload) this.#echo.heard.resolve(true);
   }
 
-  /** True if this listener receives an announcement of its own. */
+  /** True if this listener receives its own notification. */
   async #hearsItself(milliseconds: number): Promise<boolean> {
     const payload = `${ECHO}${crypto.randomUUID()}`;
     const heard = Promise.withResolvers<boolean>();

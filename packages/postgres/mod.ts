@@ -1,6 +1,6 @@
 /**
- * The database of a server in Postgres, beside Deno KV. `KV_PATH=postgres://…`
- * finds it by itself; `kv` of `serve` and `createServer` takes it too.
+ * The database of a server in Postgres, beside Deno KV. It is used for
+ * `KV_PATH=postgres://…`; `kv` of `serve` and `createServer` also accepts it.
  *
  * @example
  * ```ts

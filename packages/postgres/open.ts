@@ -26,11 +26,13 @@ import {
 import { Listener } from "./listener.ts";
 import { PostgresKv } from "./postgres_kv.ts";
 
-/** The oldest Postgres that is accepted: 13. The tests run on 15. */
+/** The oldest accepted Postgres: 13. The tests run on 15. */
 const OLDEST_VERSION = 130_000;
 
 const CONNECTIONS = 10;
-/** The time for which a start waits for a server that is starting up. */
+/**
+ * The time for which a start waits for a database server that is starting up.
+ */
 const PATIENCE_MILLISECONDS = 10_000;
 const PAUSE_MILLISECONDS = 250;
 
@@ -44,25 +46,24 @@ export interface PostgresOptions {
    */
   connections?: number;
   /**
-   * The first parts of the keys whose changes are announced to other processes;
-   * all by default. Announcements cost a third of the rate of commits.
+   * The first parts of the keys of whose changes other processes are notified;
+   * all by default. Notifications cost a third of the rate of commits.
    */
   announced?: readonly string[];
-  /** Called with what an operator should know. */
+  /** Called with warnings for an operator. */
   onWarning?(message: string, properties: Record<string, unknown>): void;
-  /** Called once, if the server is not ready yet and the start waits. */
+  /** Called once if the start waits for a database that is not ready. */
   onWaiting?(error: PostgresError): void;
 }
 
 /**
- * Opens a database in Postgres, and makes its tables if they are not there.
+ * Opens a database in Postgres, and makes missing tables.
  *
  * @param url `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `sslmode`
  * (`disable`, `require`, `verify-ca`, `verify-full`), `sslrootcert` (a file)
  * and `schema` as parameters. By default the certificate is fully checked; on
- * this machine nothing is encrypted.
- *
- * @throws {PostgresError} with the reason, and what to do
+ * loopback nothing is encrypted.
+ * @throws {PostgresError} with the reason and the fix
  */
 export async function openPostgres(
   url: string,
@@ -84,7 +85,7 @@ export async function openPostgres(
   }
 }
 
-/** Reads `PGPASSWORD`; undefined if it is unset or may not be read. */
+/** Reads `PGPASSWORD`. Undefined if it is unset or may not be read. */
 function readPassword(): string | undefined {
   try {
     return env.PGPASSWORD;
@@ -182,7 +183,7 @@ async function prepare(
   });
 }
 
-/** Returns the number of the layout in the database. */
+/** Returns the layout number of the database. */
 async function layoutOf(
   connections: Connections,
   { schema, user }: Address,
@@ -205,9 +206,7 @@ async function layoutOf(
   });
 }
 
-/**
- * Yields sentences for the operator about doubtful settings of the database.
- */
+/** Yields warnings for the operator about doubtful settings of the database. */
 function* doubts(
   {
     is_endless: isEndless,

@@ -1,5 +1,5 @@
 /**
- * Keys as bytes. The bytes have the same order as the keys.
+ * Keys as bytes, which have the same order as the keys.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import type { KvKey, KvSelector } from "../../src/core/kv/kv.ts";
 import { packKey } from "../../src/core/kv/memory_key.ts";
 
-/** Packs a key. @throws {import("../../src/core/kv/kv_error.ts").KvUsageError} */
+/** @throws {import("../../src/core/kv/kv_error.ts").KvUsageError} */
 export function packBytes(key: KvKey): Buffer {
   return Buffer.from(packKey(key), "latin1");
 }
@@ -28,7 +28,6 @@ export function packRange(
   };
 }
 
-/** Unpacks what {@linkcode packBytes} packed. */
 export function unpackKey(packed: Buffer): KvKey {
   const parts: KvKey[number][] = [];
   for (let at = 0; at < packed.length;) {

@@ -31,14 +31,13 @@ import { Watchers } from "./watchers.ts";
 /** The maximum number of records of one round trip of a list. */
 const MAX_BATCH = 500;
 
-/** The parts of an open database. */
 interface PostgresParts {
   connections: Connections;
   listener: Listener;
   schema: string;
   /** The database, without its password. */
   place: string;
-  /** True if changes of the key are announced to other processes. */
+  /** True if other processes are notified of changes of the key. */
   isAnnounced(key: KvKey): boolean;
 }
 
@@ -48,12 +47,9 @@ export class PostgresKv implements Kv, AsyncDisposable {
   readonly #statements: Statements;
   readonly #watchers: Watchers;
   readonly #sweeper: Sweeper;
-  /** The identity of the tables that were first seen; undefined before that. */
+  /** The identity of the tables that were first seen. Undefined before that. */
   #identity?: string;
-  /**
-   * The error of every operation, once other tables have replaced the first
-   * ones.
-   */
+  /** The error of every operation once the tables were replaced. */
   #lost?: Error;
   #closing?: Promise<unknown>;
 
@@ -72,20 +68,24 @@ export class PostgresKv implements Kv, AsyncDisposable {
     return this.#parts.place;
   }
 
-  /** True unless a pooler stops the announcements to this process. */
+  /** True unless a pooler stops the notifications to this process. */
   get isRemote(): boolean {
     return this.#parts.listener.hears;
   }
 
-  /** Announces a text on the channel of this schema. @throws as the driver does */
+  /**
+   * Sends a notification on the channel of this schema.
+   *
+   * @throws as the driver does
+   */
   async announce(payload: string): Promise<void> {
     const { connections } = this.#parts;
     this.#see(await connections.query(this.#statements.announce(payload)));
   }
 
   /**
-   * Rejects if the tables are not those of the start; then every later
-   * operation rejects too. Caches hold records of the old tables.
+   * Rejects if the tables were replaced since the start, and makes every later
+   * operation reject too: caches have records of the old tables.
    */
   async checkPlace(): Promise<void> {
     this.#see(await this.#query(this.#statements.identity()));
@@ -157,14 +157,14 @@ export class PostgresKv implements Kv, AsyncDisposable {
 
   /**
    * Counts the other processes that have the database open, except those behind
-   * a pooler that passes on no announcements.
+   * a pooler that passes on no notifications.
    */
   async countOthers(): Promise<number> {
     const [row] = await this.#query(this.#statements.users());
     return row.count as number - (this.isRemote ? 1 : 0);
   }
 
-  /** Closes the handle. Each connection ends once it has its answer. */
+  /** Closes the handle. Each connection ends after its response. */
   close(): void {
     if (this.#closing) throw closed();
     this.#sweeper.stop();
@@ -186,9 +186,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
     clearInterval(waiting);
   }
 
-  /**
-   * @throws {PostgresError} if the tables are not those that were first seen
-   */
+  /** @throws {PostgresError} if the tables were replaced */
   #see([{ identity }]: Row[]): void {
     this.#identity ??= identity as string;
     if (identity === this.#identity) return;
@@ -223,8 +221,8 @@ function closed(): KvClosedError {
 }
 
 /**
- * Makes the entry of a key from its row. Without a row, or without a value in
- * it, the key has no record.
+ * Makes the entry of a key from its row; without a row or value, the entry of a
+ * missing record.
  */
 function entryOf(key: KvKey, row?: Row): KvEntryMaybe {
   const bytes = row?.value as Buffer | null | undefined;

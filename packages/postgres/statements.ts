@@ -10,7 +10,7 @@ import { channelOf, identityOf, PRESENCE } from "./layout.ts";
 
 export type Statements = ReturnType<typeof statementsOn>;
 
-/** Makes the statements on the tables of one schema. */
+/** Makes the statements for the tables of one schema. */
 export function statementsOn(schema: string) {
   const identity = `${identityOf(schema)} as identity`;
   const prepared =

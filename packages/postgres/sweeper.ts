@@ -1,5 +1,5 @@
 /**
- * Deletes expired records: every process in turn, some records at a time.
+ * Deletes expired records in batches, in every process.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import { clearTimeout, setTimeout } from "node:timers";
  */
 const PAUSE_MILLISECONDS = 40_000;
 /**
- * The maximum number of rows of one statement: commits wait for the disk
- * meanwhile.
+ * The maximum number of rows of one statement, because commits wait for the
+ * disk meanwhile.
  */
 const MAX_ROWS = 500;
 /** The pause between two statements. */

@@ -1,6 +1,6 @@
 /**
- * The watches of a process, on one connection. If a change is announced, the
- * watches of its key become stale, and read the key again.
+ * The watches of a process, on one connection. A notification of a change makes
+ * the watches of its key read again.
  *
  * @module
  */
@@ -62,7 +62,7 @@ class Watch {
     this.#isOver = true;
   }
 
-  /** Stops a watch that no one reads any more. */
+  /** Stops a watch whose stream is no longer read. */
   cancel(): void {
     this.#isOver = true;
   }

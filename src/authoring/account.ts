@@ -14,8 +14,8 @@ import type { BoundedRequest } from "../core/caller.ts";
 
 /**
  * `fetch`, bound to the API of one service. A path is resolved against the
- * address of that API, and the person's key is sent along. An address outside
- * of the API is refused, also as the target of a redirect.
+ * API's URL, and the person's key is sent along. A URL outside of the API is
+ * refused, also as the target of a redirect.
  */
 export type AccountFetch = (
   path: string | URL,
@@ -29,16 +29,16 @@ export interface Account {
   /**
    * Calls `fetch` with the person's key.
    *
-   * @throws {import("./tool.ts").ToolError} when the service does not answer or
-   * redirects outside of its API, or when the person has disconnected the
+   * @throws {import("./tool.ts").ToolError} if the service does not respond or
+   * redirects outside of its API, or if the person has disconnected the
    * account. Reading a body throws it too, if the body is longer than
    * `maxBytes` or stops
    */
   fetch: AccountFetch;
   /**
    * Returns the key itself, for a library whose `fetch` cannot be replaced.
-   * Pass it to no log, no step of durable work and no other service. The engine
-   * hides it in what the tool throws, returns, logs and asks.
+   * Pass it to no log, no step of durable work and no other service. The server
+   * hides it in the tool's errors, results, logs and questions.
    *
    * @throws {import("./tool.ts").ToolError} as `fetch`
    */
@@ -54,18 +54,18 @@ export interface McpCallOptions {
   signal?: AbortSignal;
   /** The maximum time to wait for the result, in seconds; 600 by default. */
   seconds?: number;
-  /** The maximum size in bytes of all answers together; 10 MiB by default. */
+  /** The maximum size in bytes of all responses together; 10 MiB by default. */
   maxBytes?: number;
   /**
-   * Answers the server's requests for completions, for example
-   * `context.sample`. Without it they are refused.
+   * Answers the server's requests for completions, for example with
+   * `context.sample`. If absent, they are refused.
    */
   sample?(
     request: CreateMessageRequestParams,
   ): CreateMessageResult | Promise<CreateMessageResult>;
   /**
-   * Answers the server's requests for root directories, for example
-   * `context.roots`. Without it they are refused.
+   * Answers the server's requests for root directories, for example with
+   * `context.roots`. If absent, they are refused.
    */
   roots?(): Root[] | Promise<Root[]>;
 }
@@ -73,13 +73,12 @@ export interface McpCallOptions {
 /** The caller's account at an MCP server, in the context of a call. */
 export interface McpAccount extends Account {
   /**
-   * Calls a tool of the server as the person. Progress of that tool goes to the
-   * client of this call, and its questions go to the same client, in the name
-   * of the server.
+   * Calls a tool of the server as the person. The progress and questions of
+   * that tool are passed to the client of this call; questions name the server.
    *
-   * @throws {import("./tool.ts").ToolError} with the server's words, if the
-   * tool fails there; also if the server does not answer, answers nonsense or
-   * too much, or asks for what the options do not give
+   * @throws {import("./tool.ts").ToolError} with the server's message, if the
+   * tool fails there; also if the server does not respond, sends an invalid or
+   * too long response, or asks for what the options do not give
    */
   call(
     tool: string,
@@ -91,9 +90,8 @@ export interface McpAccount extends Account {
 /** An account, as `check` identifies it. */
 export interface AccountIdentity {
   /**
-   * The service's own id of the account, which it never gives to another
-   * account. It distinguishes two accounts of one name, and recognizes a
-   * renamed account.
+   * The account's ID at the service, which is never given to another account.
+   * It distinguishes accounts of the same name, and recognizes a renamed one.
    */
   id: string;
   /** The account's name for people. */
@@ -101,7 +99,7 @@ export interface AccountIdentity {
 }
 
 /**
- * The result of `check`: the account's name, its name and id, or a response
+ * The result of `check`: the account's name, its name and ID, or a response
  * that refuses the key.
  */
 export type AccountCheckResult =
@@ -112,13 +110,13 @@ export type AccountCheckResult =
 
 /** The options of a service whose keys people paste. */
 export interface PersonalKeyOptions {
-  /** The address of the service's API: https, or http on this machine. */
+  /** The URL of the service's API: https, or http on loopback. */
   api: string;
   /** The service's name for people; by default its `name`. */
   title?: string;
   /**
    * Tries a key or an access token before it is stored. Returns the account's
-   * name, its id and name, or the service's response, which refuses the key
+   * name, its ID and name, or the service's response, which refuses the key
    * unless it is `ok`. Ends after ten seconds, or 1 MiB of a response.
    */
   check?(fetch: AccountFetch): AccountCheckResult | Promise<AccountCheckResult>;
@@ -126,9 +124,9 @@ export interface PersonalKeyOptions {
   several?: boolean;
   /** Tells people where to get such a key. */
   help?: string;
-  /** The form of a key. The page refuses any other text. */
+  /** The format of a key. The page refuses any other text. */
   shape?: RegExp;
-  /** The header that carries the key; `authorization` by default. */
+  /** The header of the key; `authorization` by default. */
   header?: string;
   /**
    * The word before the key: by default `Bearer` in `authorization`, otherwise
@@ -147,16 +145,16 @@ export interface PersonalKey extends PersonalKeyOptions {
   readonly name: string;
 }
 
-/** The options of a service at which people allow this server to act. */
+/** The options of a service at which people give this server access. */
 export interface OAuthAccountOptions
   extends Pick<PersonalKeyOptions, "api" | "title" | "check" | "several"> {
   /** The scopes that the tools need there. */
   scopes?: readonly string[];
   /** The issuer, whose metadata names the endpoints below. */
   issuer?: string;
-  /** The authorization endpoint, where there is no `issuer`. */
+  /** The authorization endpoint, if there is no `issuer`. */
   authorize?: string;
-  /** The token endpoint, where there is no `issuer`. */
+  /** The token endpoint, if there is no `issuer`. */
   token?: string;
   /** The revocation endpoint (RFC 7009), if there is one. */
   revoke?: string;
@@ -166,11 +164,11 @@ export interface OAuthAccountOptions
   from?: never;
 }
 
-/** A service at which people allow this server to act, from `account()`. */
+/** A service at which people give this server access, from `account()`. */
 export interface OAuthAccount extends OAuthAccountOptions {
   /** Distinguishes it from other definitions. */
   readonly kind: "account";
-  /** True for an MCP server, whose metadata says where people sign in. */
+  /** True for an MCP server, whose metadata names its authorization server. */
   readonly isMcp?: true;
   /** The service's name in URLs, in settings and in the log. */
   readonly name: string;
@@ -179,7 +177,7 @@ export interface OAuthAccount extends OAuthAccountOptions {
 /** The options of another MCP server. */
 export interface McpServerOptions
   extends Pick<PersonalKeyOptions, "title" | "several"> {
-  /** The URL of the server's MCP endpoint: https, or http on this machine. */
+  /** The URL of the server's MCP endpoint: https, or http on loopback. */
   url: string;
   /**
    * The scopes that the tools need there; by default those that the server asks
@@ -188,12 +186,13 @@ export interface McpServerOptions
   scopes?: readonly string[];
   /**
    * The authorization server at which people sign in; by default the one that
-   * the server names. `ACCOUNT_…_CLIENT_ID` and its secret go only to this one.
+   * the server names. `ACCOUNT_…_CLIENT_ID` and its secret are sent only to
+   * this one.
    */
   issuer?: string;
   /** True for a server that needs neither a sign-in nor a key. */
   open?: boolean;
-  /** The form of a key that people paste, where the server has no sign-in. */
+  /** The format of a key that people paste, if the server has no sign-in. */
   key?: Pick<PersonalKeyOptions, "help" | "shape" | "header" | "scheme">;
 }
 
@@ -227,7 +226,7 @@ export interface UpstreamAccountOptions
   scopes?: readonly string[];
   /** The service's name at the provider (RFC 8693 §2.1). Not for Microsoft. */
   audience?: string;
-  /** The service's address at the provider (RFC 8693 §2.1). Not for Microsoft. */
+  /** The service's URI at the provider (RFC 8693 §2.1). Not for Microsoft. */
   resource?: string;
   /**
    * The provider's name in `OAUTH_PROVIDER`, if several providers there

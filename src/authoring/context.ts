@@ -1,6 +1,6 @@
 /**
- * Everything around one call, as its author sees it. One API for both protocol
- * generations: a tool never learns which one its client speaks.
+ * The context of one call. It is the same for all protocol revisions: a tool
+ * need not know which one its client speaks.
  *
  * @module
  */
@@ -36,7 +36,9 @@ export type ElicitationAnswer<T> =
   | { action: "accept"; content: T }
   | { action: "decline" | "cancel" };
 
-/** A question to the person behind the client, as a form or as a page to open. */
+/**
+ * A question to the person behind the client, as a form or as a page to open.
+ */
 export type Question<S extends z.ZodObject = z.ZodObject> =
   & {
     message: string;
@@ -48,28 +50,31 @@ export type Question<S extends z.ZodObject = z.ZodObject> =
     /** A form's JSON Schema, for what Zod cannot express. */
     | { requestedSchema: Record<string, unknown> }
     | {
-      /** An address that the person opens, https or http. */
+      /** The URL that the person opens, https or http. */
       url: string;
       /**
-       * The time at which the question is answered. `opened`, the default: when
-       * the person agrees to open the address. `done`: when they say, signed in
-       * on a page of this server, that they have done there what was asked.
+       * The time at which the question counts as answered. `opened`, the
+       * default: when the person agrees to open the URL. `done`: when they
+       * confirm, signed in on a page of this server, that they have done there
+       * what was asked.
        */
       until?: "opened" | "done";
     }
   );
 
-/** The type of the answer to a question `Q`, by its form; a page has no content. */
+/**
+ * The type of the answer to a question `Q`, by its form; a page has no content.
+ */
 export type QuestionAnswer<Q> = Q extends { schema: infer S extends z.ZodType }
   ? ElicitationAnswer<z.output<S>>
   : Q extends { url: string } ? ElicitationAnswer<undefined>
   : ElicitationAnswer<Record<string, string | number | boolean | string[]>>;
 
-/** A client's description of itself. Self-reported: never a reason to trust. */
+/** A client's description of itself, which nothing verifies. */
 export interface McpClient {
   /** The client's name and version. */
   info?: Implementation;
-  /** The client's abilities, such as `elicitation`. */
+  /** The client's capabilities, such as `elicitation`. */
   capabilities: Readonly<Record<string, unknown>>;
   /** The protocol revision of this request, such as `2025-11-25`. */
   revision: string;
@@ -86,18 +91,18 @@ export type ChangingList = "tools" | "prompts" | "resources";
 export interface FeatureMembers {}
 
 /**
- * Everything around one call. The members are safe to destructure.
+ * The context of one call. The members are safe to destructure.
  *
  * The one rule about `ask`, `sample` and `roots`: ask before you act. For some
  * clients the answer arrives with a second request, and the function then runs
- * again from its beginning with the answers at hand.
+ * again from its beginning with the answers at hand. If a run ends while it
+ * waits for an answer, the promise never settles, so that neither `catch` nor
+ * `finally` acts in place of the person. `signal` fires: release in its
+ * listener what the function has taken.
  *
- * If a run ends while it waits for an answer, the promise never settles, so
- * that neither `catch` nor `finally` acts in place of the person. `signal`
- * fires: release in its listener what the function has taken. A run ends in the
- * same way when no one can answer any more: the client has left, an hour has
- * passed, the answer is malformed, or the database is away. The same happens
- * when the sign-in behind `upstream` has ended.
+ * A run ends in the same way if no one can answer any more: the client has
+ * left, an hour has passed, the answer is malformed, or the database is away.
+ * The same happens if the sign-in behind `upstream` has ended.
  */
 export interface Context<
   S extends SettingSchemas = Record<never, never>,
@@ -107,16 +112,16 @@ export interface Context<
   /** The person or program that the call is for. */
   readonly caller: Caller;
   /**
-   * The provider's API as the caller.
+   * The provider's API, with the caller's token.
    *
-   * @throws {import("./tool.ts").ToolError} when the caller did not sign in at
-   * a provider
+   * @throws {import("./tool.ts").ToolError} if the caller did not sign in at a
+   * provider
    */
   readonly upstream: Upstream;
   /** The caller's own accounts at the services that the tool declares. */
   readonly needs: NeededAccounts<N>;
   /**
-   * The approval of this run of a tool with `approval`; undefined if its `when`
+   * The approval of this run of a tool with `approval`. Undefined if its `when`
    * returned false.
    */
   readonly approval?: Approved;
@@ -129,30 +134,28 @@ export interface Context<
    * and when the run ends until an answer comes.
    */
   readonly signal: AbortSignal;
-  /** The name of this request in the log. */
+  /** The ID of this request in the log. */
   readonly requestId: string;
   /** The client's description of itself. */
   readonly client: McpClient;
   /** The request's `_meta`, trace context (`traceparent`) included. */
   readonly meta: Readonly<Record<string, unknown>>;
   /**
-   * Tells the client how far the work is. `done` must grow: a value that does
-   * not is not sent. Does nothing for a client that did not ask for progress.
+   * Reports progress to the client, if it asked for that. `done` must grow;
+   * other values are not sent.
    */
   progress(done: number, total?: number, message?: string): Promise<void>;
   /** Sends a log message to the client, if it asked for this level. */
   log(level: LoggingLevel, data: unknown, logger?: string): Promise<void>;
   /**
-   * Asks the person (elicitation). Questions that are asked side by side go out
-   * together.
+   * Asks the person (elicitation). Questions that are asked at the same time
+   * are sent together. If the client opens no pages and the person can sign in
+   * here, the model gives them the link to a page: the run ends, and the next
+   * call of the tool with the same arguments gets the answer.
    *
-   * If the client opens no pages and the person can sign in here, the model
-   * gives them the link to a page: the run ends, and the next call of the tool
-   * with the same arguments gets the answer.
-   *
-   * @throws {import("./tool.ts").ToolError} when the client cannot ask a person
-   * (for a client of 2026 another error), refuses to, or never fills a form in
-   * as asked
+   * @throws {import("./tool.ts").ToolError} if the client cannot ask a person
+   * (with MCP 2026-07-28, another error), refuses to, or never returns a valid
+   * form
    */
   ask<const Q extends Question>(question: Q): Promise<QuestionAnswer<Q>>;
   /** Asks the client's model for a completion (sampling). */
@@ -172,7 +175,7 @@ export interface Context<
     options?: StepOptions,
   ): Promise<T>;
   /**
-   * Waits in durable work, for days if need be: no process is held meanwhile.
+   * Waits in durable work, for days if need be, without a process.
    *
    * @param until the seconds to wait, or the time to wait for
    * @throws {TypeError} in a tool without `task: { durable: true }`
@@ -181,19 +184,19 @@ export interface Context<
   /**
    * Waits in durable work for a webhook: a route of your server receives it and
    * calls `answer(token, data)`. Returns the data as parsed JSON, which no
-   * schema has checked; undefined when the time is over.
+   * schema has checked. Undefined if none came in time.
    *
    * @param id the name of the wait within the task, the same in every run
    * @throws {TypeError} in a tool without `task: { durable: true }`
    */
   wait(id: string, options: WaitOptions): Promise<unknown>;
-  /** Tells every listener that a resource has changed. */
+  /** Notifies every listener that a resource has changed. */
   resourceUpdated(uri: string): Promise<void>;
-  /** Tells every listener that a list has changed. */
+  /** Notifies every listener that a list has changed. */
   listChanged(list: ChangingList): Promise<void>;
 }
 
-/** The members of a context that only durable work has. */
+/** The context members that only durable work has. */
 export type Durable = Pick<Context, "step" | "sleep">;
 
 /** The members that tools, resources and prompts have in common. */
@@ -256,9 +259,9 @@ export const QUESTION = {
 const FORMS = ["schema", "requestedSchema", "url"];
 
 /**
- * Checks a question, and leaves out members that are undefined.
+ * Checks a question, and omits undefined members.
  *
- * @throws {TypeError} with all faults
+ * @throws {TypeError} with all errors
  */
 export function parseQuestion<Q extends Question>(question: Q): Q {
   kinds.checkOptions("ask", QUESTION, question);

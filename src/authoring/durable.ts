@@ -11,18 +11,18 @@ import type { MaybePromise } from "./service.ts";
 /** The time within which durable work must end. */
 export const DURABLE_SECONDS = 90 * 24 * 60 * 60;
 
-/** The longest time for which the result of a durable task is stored. */
+/** The maximum time for which the result of a durable task is stored. */
 export const MAX_KEEP_SECONDS = 30 * 24 * 60 * 60;
 
 /** The option `task` of a tool whose work survives its process. */
 export interface DurableTask {
   /** Makes the task durable. */
   durable: true;
-  /** The time that the result stays after the end; a day by default. */
+  /** The seconds for which the result is stored; a day by default. */
   keep?: number;
   /**
    * The version of the task's steps, 1 by default. Raise it when the IDs or the
-   * order of the steps change: of older work only the IDs are compared.
+   * order of the steps change: for older work only the IDs are compared.
    */
   version?: number;
 }
@@ -35,7 +35,7 @@ export interface StepContext {
    * it is repeated, as is any step with `retries`.
    */
   readonly once: string;
-  /** The number of this try, from 1 on. */
+  /** The number of this try, from 1. */
   readonly attempt: number;
   /** Fires when the task has ended, or the server stops. */
   readonly signal: AbortSignal;
@@ -44,29 +44,30 @@ export interface StepContext {
 /** The options of a step. */
 export interface StepOptions {
   /**
-   * The maximum number of repetitions after an exception, with growing pauses,
-   * or after the death of a process; 0 by default.
+   * The maximum number of repetitions, with growing pauses, after an exception
+   * or the death of a process; 0 by default.
    */
   retries?: number;
 }
 
 /**
- * The options of {@linkcode import("./context.ts").Context.wait}: of a wait for
- * a webhook, such as one about a payment.
+ * The options of {@linkcode import("./context.ts").Context.wait}, for a webhook
+ * such as one about a payment.
  */
 export interface WaitOptions {
   /** The task's status during the wait. */
   message: string;
   /**
-   * Starts what will answer, such as a payment, with the token. Anyone who has
-   * the token can answer. May be called again with the same token.
+   * Starts the work that ends in the webhook, such as a payment, with the
+   * token. Anyone who has the token can answer. May be called again with the
+   * same token.
    */
   open(token: string): MaybePromise<unknown>;
-  /** The longest time to wait. */
+  /** The maximum number of seconds to wait. */
   seconds: number;
 }
 
-/** Makes the error for a member of the context that needs durable work. */
+/** Makes the error for a context member that needs durable work. */
 export function notDurableError(member: string): TypeError {
   return new TypeError(
     `${member} is there only in a run of a tool with task: { durable: true }`,
@@ -96,7 +97,7 @@ export const WAIT = {
   seconds: kinds.required(kinds.numberFrom("a number of seconds", 0)),
 } satisfies kinds.Members<WaitOptions>;
 
-/** Returns the option of a tool whose work is durable; undefined for others. */
+/** Returns the option of a tool whose work is durable. Undefined for others. */
 export function durableOf(
   { task }: { task?: "optional" | "required" | DurableTask },
 ): DurableTask | undefined {

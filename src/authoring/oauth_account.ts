@@ -68,7 +68,8 @@ export function account(
   options: UpstreamAccountOptions,
 ): UpstreamAccount;
 /**
- * Declares any other service: with its `issuer`, or with `authorize` and `token`.
+ * Declares any other service: with its `issuer`, or with `authorize` and
+ * `token`.
  *
  * @param name the name in URLs and settings: `a` to `z`, digits and `-`
  */
@@ -118,7 +119,7 @@ function callOf(name: string): string {
   return `account(${JSON.stringify(name)})`;
 }
 
-/** Finds a fault in a name or addresses. */
+/** Finds an error in a name or URLs. */
 function wrongIn(name: string, ...addresses: (string | undefined)[]) {
   return faultsOf(
     callOf(name),

@@ -1,8 +1,8 @@
 /**
  * Checkers of the objects that authors write, because neither Deno nor Node
- * checks types when it runs. A table has a checker for each member that an
- * options object may have. The tables are held to the types by `satisfies`, and
- * docs/options.md is generated from them.
+ * checks types at run time. A table has a checker for each member of an options
+ * object. `satisfies` checks the tables against the types, and docs/options.md
+ * is generated from them.
  *
  * @module
  */
@@ -12,13 +12,12 @@ import { isObject, type JsonObject } from "../core/json.ts";
 /** Checks that a value has type `T`. */
 // deno-lint-ignore no-explicit-any -- Functions and schemas have any type.
 export interface Kind<in out T = any> {
-  /** The words that follow "must be" in a fault. */
+  /** The words after "must be" in an error message. */
   readonly wants: string;
-  /** True if the value itself fits; its parts are not checked. */
+  /** True if the value itself is valid; its parts are not checked. */
   is(value: unknown): boolean;
-  /** Looks for faults in the parts of a value that fits. */
+  /** Checks the parts of a valid value. */
   inspect?(value: never, at: string, found: Found): void;
-  /** True for a member that must be there. */
   readonly isRequired?: boolean;
   /** Only for the compiler: the member never exists. */
   readonly _type?: (value: T) => T;
@@ -27,7 +26,7 @@ export interface Kind<in out T = any> {
 /** The checker of a required member. */
 export type Required<T> = Kind<T> & { readonly isRequired: true };
 
-/** A checker for each member that an options object may have. */
+/** A checker for each member of an options object. */
 export type Members<T> = {
   readonly [K in keyof T]-?: undefined extends T[K]
     ? Kind<Frozen<NonNullable<T[K]>>>
@@ -49,13 +48,13 @@ export type Merged<U> = {
 // deno-lint-ignore no-explicit-any -- A table of any members.
 export type OptionTable = Readonly<Record<string, Kind<any>>>;
 
-/** The faults that were found, and the definitions that were checked. */
+/** The errors that were found, and the definitions that were checked. */
 interface Found {
   faults: string[];
   seen: Set<unknown>;
 }
 
-/** Finds the faults of an options object, a sentence each. */
+/** Lists the errors in an options object, a sentence each. */
 export function faultsIn(
   table: OptionTable,
   options: unknown,
@@ -66,7 +65,7 @@ export function faultsIn(
   return found.faults;
 }
 
-/** Copies the members of an option object that have no faults. */
+/** Copies the valid members of an options object. */
 export function soundMembers(table: OptionTable, options: unknown): JsonObject {
   const members = isObject(options) ? Object.entries(options) : [];
   return Object.fromEntries(
@@ -77,7 +76,11 @@ export function soundMembers(table: OptionTable, options: unknown): JsonObject {
   );
 }
 
-/** Checks the options of a call. @throws {TypeError} with all faults */
+/**
+ * Checks the options of a call.
+ *
+ * @throws {TypeError} with all errors
+ */
 export function checkOptions(
   call: string,
   table: OptionTable,
@@ -87,10 +90,10 @@ export function checkOptions(
   if (faults.length > 0) throw new TypeError(faults.join("\n"));
 }
 
-/** The faults of definitions that were found when they were made. */
+/** The errors in definitions, found when they were made. */
 const FAULTS_OF = new WeakMap<object, readonly string[]>();
 
-/** Remembers the faults of a definition until the start reports all. */
+/** Stores the errors in a definition until the start reports all. */
 export function withFaults<T extends object>(
   definition: T,
   faults: readonly string[],
@@ -238,7 +241,6 @@ export function numberFrom(
   return like(wants, (it) => typeof it === "number" && it >= min && it <= max);
 }
 
-/** Makes a checker of whole numbers from `min` on. */
 export function countFrom(min: number): Kind<number> {
   return like(
     `a whole number ${min === 1 ? "above 0" : `from ${min} on`}`,
@@ -346,7 +348,7 @@ export function definition<T = any>(
   };
 }
 
-/** Returns the name of a definition, if it has one; of a resource, its URI. */
+/** Returns the name of a definition, or the URI of a resource. */
 export function nameOf(definition: unknown): string | undefined {
   if (!isObject(definition)) return undefined;
   const { kind, uri, name } = definition;
@@ -357,7 +359,7 @@ export function nameOf(definition: unknown): string | undefined {
 /** The key of an error whose stack says where a definition was made. */
 const MADE = Symbol();
 
-/** Returns the file and the line of the call that made a definition. */
+/** Returns the file and line where a definition was made. */
 function placeOf(definition: JsonObject): string {
   const { stack = "" } = Object(Object(definition)[MADE]);
   const caller = stack.split("\n")[3] ?? "";
@@ -380,7 +382,7 @@ export const JSON_OBJECT = like(
 /**
  * Copies the members of a definition. If it is an instance of a class, the
  * options among the class's members are copied too, and its own members that
- * resemble no option are left out.
+ * resemble no option are omitted.
  */
 export function membersOf<T extends object>(
   table: OptionTable,

@@ -19,10 +19,10 @@ export type Variables<U extends string> = U extends
     & Variables<Rest>
   : unknown;
 
-/** One resource's content: text, bytes, or contents as the wire has them. */
+/** One resource's content: text, bytes, or the protocol's contents. */
 export type ResourceAnswer = string | Uint8Array | ResourceContents[];
 
-/** Contents as the wire has them; `blob` is base64. */
+/** Contents as the protocol has them; `blob` is base64. */
 export interface ResourceContents {
   /** The URI that was read. */
   uri: string;
@@ -36,10 +36,7 @@ export interface ResourceContents {
   _meta?: Record<string, unknown>;
 }
 
-/**
- * Everything around a request for proposals. Such a request cannot ask anything
- * back.
- */
+/** The context of a completion request, which cannot ask anything back. */
 export type CompleteContext<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,

@@ -8,7 +8,7 @@ import * as kinds from "./options.ts";
 
 /**
  * The descriptions of scopes for people, such as "Read your mail", by scope.
- * With `stepUp` no sign-in asks for the scope: the client is asked to request
+ * With `stepUp` no sign-in requests the scope: the client is asked to request
  * it when a tool, resource or prompt first needs it.
  */
 export type ScopeDefinitions = Readonly<
@@ -19,9 +19,9 @@ export type ScopeDefinitions = Readonly<
 export interface Scopes {
   /** All scopes; those that a tool, resource or prompt needs come first. */
   supported: readonly string[];
-  /** The scopes that every sign-in asks for. */
+  /** The scopes that every sign-in requests. */
   usual: readonly string[];
-  /** Descriptions for people, by scope, where the author wrote one. */
+  /** The author's descriptions for people, by scope. */
   words: ReadonlyMap<string, string>;
 }
 
@@ -50,10 +50,10 @@ export function scopesOf(
 }
 
 /**
- * Finds probable slips in definitions of scopes: a definition that no tool,
+ * Finds probable mistakes in definitions of scopes: a definition that no tool,
  * resource, prompt or skill needs, and, if there are definitions, a needed
- * scope without one. Either may be right, since a route of the author's own may
- * check scopes.
+ * scope without one. Either may be intended: an author's own route may check
+ * scopes.
  */
 export function scopeDoubts(
   needed: readonly string[],

@@ -1,6 +1,6 @@
 /**
  * Services: values that start once with the server, are used by tools, and stop
- * with the server. A pool of database connections is one.
+ * with the server, such as a pool of database connections.
  *
  * @module
  */
@@ -125,20 +125,20 @@ export interface HasNeeds {
   needs?: AccountNeeds;
 }
 
-/** Everything that a set of definitions declares. */
+/** All settings and services that definitions declare. */
 export interface Needs {
   /** Schemas by the name of their variable. */
   settings: ReadonlyMap<string, z.ZodType>;
-  /** Each service once, after the services that it needs itself. */
+  /** Each service once, after the services that it needs. */
   services: readonly Service<unknown>[];
-  /** The faults of the declarations. */
+  /** The errors in the declarations. */
   complaints: readonly string[];
 }
 
-/** The name of a variable that a setting may have. */
+/** Matches the names of environment variables for settings. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Collects the needs of definitions and of their services. */
+/** Collects the settings and services of definitions and of their services. */
 export function needsOf(items: readonly HasNeeds[]): Needs {
   const settings = new Map<string, z.ZodType>();
   const services = new Set<Service<unknown>>();

@@ -11,7 +11,7 @@ import * as kinds from "./options.ts";
  * Settings by the name of their variable. Each is a Zod schema for the
  * variable's text: `z.string()`, `z.coerce.number()`, `z.stringbool()`,
  * `z.url()`. With `.default()` or `.optional()` it may be unset; its
- * `.describe()` is what complaints and `.env.example` say about it.
+ * `.describe()` is used in error messages and `.env.example`.
  */
 export type SettingSchemas = Readonly<Record<string, z.ZodType>>;
 

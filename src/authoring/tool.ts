@@ -28,16 +28,16 @@ export type {
 } from "@modelcontextprotocol/server";
 
 /**
- * A failure that the model should read: what went wrong and what to do
- * instead. Of any other exception the model sees an error ID only; the log
- * has the rest under that ID.
+ * A failure that the model should read: what went wrong and what to do instead.
+ * Of any other exception, the model gets only an error ID; the log has the
+ * exception under that ID.
  */
 export class ToolError extends Error {
   /** The name of the class. */
   override name = "ToolError";
 }
 
-/** The answer of a tool without `output`: text, content blocks, or a result. */
+/** The result of a tool without `output`: text, content blocks, or a result. */
 export type ToolContent =
   | string
   | ContentBlock
@@ -68,42 +68,42 @@ export interface ToolDefinition<
   V extends Services = Services,
   N extends AccountNeeds = AccountNeeds,
 > extends CommonDefinition<S, V> {
-  /** Arguments: `z.object({ … })`, or its members alone. */
+  /** The arguments: `z.object({ … })`, or its members alone. */
   input?: I;
   /**
-   * The output's schema. Without one the answer is text, content blocks, or a
+   * The output's schema. If absent, the result is text, content blocks, or a
    * whole result.
    */
   output?: O;
   /**
-   * Services at which the tool acts with the caller's own accounts. The person
-   * is asked for missing accounts before anything runs.
+   * Services at which the tool uses the caller's own accounts. The person is
+   * asked for missing accounts before anything runs.
    */
   needs?: N;
   /** The approval that a person gives on a page before the tool runs. */
   approval?: ToolApproval<z.output<SchemaOf<I>>>;
-  /** Hints for clients; none of them is trusted. */
+  /** Hints for clients, which need not trust them. */
   annotations?: ToolAnnotations;
   /**
-   * Long work as a task. For clients without tasks `optional` runs in the
-   * request; `required` begins a task, and hands the call over to it (with
+   * Runs the tool as a task. For clients without tasks, `optional` runs in the
+   * request; `required` begins a task, which the client can ask about (with
    * `handOver: 0` such clients are refused). `{ durable: true }` is `required`
    * for work that survives its process.
    */
   task?: "optional" | "required" | DurableTask;
   /**
    * The seconds after which a running call becomes a task; by default the
-   * server's, or 45. With this or `task`, clients without tasks see the tools
+   * server's, or 45. With this or `task`, clients without tasks get the tools
    * `task_status` and `task_cancel`.
    */
   handOver?: number;
   /** Accepts each answer to `ask` once. */
   singleUse?: boolean;
-  /** The calls that one caller may make, within the caller's overall limit. */
+  /** Limits the calls of one caller, within the caller's overall limit. */
   limit?: ToolLimit;
   /**
-   * The callers: models, views (`app`), by default both. This protects nothing:
-   * clients without MCP Apps ignore it.
+   * The intended callers: models, views (`app`), by default both. This protects
+   * nothing: clients without MCP Apps ignore it.
    */
   visibility?: readonly ("model" | "app")[];
   /**
@@ -149,7 +149,7 @@ export interface Tool<I = unknown, O = unknown> extends
   readonly _types?: { input: I; output: O };
   /** The arguments' schema. */
   input?: z.ZodObject;
-  /** The answer's schema. */
+  /** The schema of the result. */
   output?: z.ZodType;
   /** The approval that a person gives before the tool runs. */
   approval?: ToolApproval;
@@ -187,7 +187,7 @@ export function tool<
 >(
   definition: ToolDefinition<I, undefined, P, S, V, N>,
 ): Tool<z.input<SchemaOf<I>>>;
-/** Declares a tool whose answer has a schema. */
+/** Declares a tool whose result has a schema. */
 export function tool<
   O extends z.ZodType | Shape,
   I extends z.ZodObject | Shape = z.ZodObject<Record<never, never>>,
@@ -210,11 +210,10 @@ export function tool(definition: ToolDefinition): Tool {
 
 /**
  * A limit on the calls of a tool by one caller, or with `shared` by all callers
- * together. A model that calls more often gets an answer that says when to try
- * again.
+ * together. A model that calls more often is told when to try again.
  */
 export interface ToolLimit {
-  /** The maximum number of calls per minute, which may all come at once. */
+  /** The maximum number of calls per minute, which may all be made at once. */
   callsPerMinute?: number;
   /**
    * The maximum number of calls and running tasks at the same time in one
