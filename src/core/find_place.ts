@@ -1,12 +1,7 @@
 /**
- * Binary search.
- *
- * @module
- */
-
-/**
- * Finds the first index for which `isBefore` is false. Returns `count` if there
- * is none. `isBefore` must be false for all later indexes, too.
+ * Finds the first index for which `isBefore` is false, by binary search;
+ * `count` if there is none. `isBefore` must be false for all later indexes,
+ * too.
  */
 export function findPlace(
   count: number,

@@ -30,7 +30,7 @@ export function findResource(
   return undefined;
 }
 
-/** True if a URI is of a resource that the caller may not see. */
+/** True if a URI belongs to a resource that the caller may not see. */
 export function isHidden(catalogue: Catalogue, uri: string): boolean {
   return catalogue.whole !== undefined &&
     findResource(catalogue.whole, uri) !== undefined &&

@@ -1,7 +1,6 @@
 /**
- * Parses input from strangers. Zod lists every fault of a value, and ten
- * thousand faults would block all other requests for a while.
- *
+ * Parses untrusted input. Zod lists every fault of a value, and ten thousand
+ * faults would block all other requests for a while.
  * @module
  */
 import * as z from "zod";
@@ -10,12 +9,13 @@ import { parseBy, type Parsed } from "../protocol/json_schema.ts";
 import { MAX_ISSUES } from "../protocol/tool_result.ts";
 
 /**
- * The maximum number of messages that Zod may make: a few milliseconds of work.
+ * The maximum number of messages that Zod may make, which take a few
+ * milliseconds.
  */
 const MAX_MESSAGES = 1000;
 
 export type ParsedInput = Parsed & {
-  /** True if the value has more faults than `error` lists. */
+  /** True if `error` does not list all faults of the value. */
   hasMore?: boolean;
 };
 
@@ -65,7 +65,7 @@ function collectFaults(
 }
 
 /**
- * A part of a value: its name, schema and value. Without a name: the whole
+ * The name, schema and value of a part of a value. Without a name, the whole
  * value with an inner schema.
  */
 type Part = [name: PropertyKey | undefined, z.core.$ZodType, unknown];

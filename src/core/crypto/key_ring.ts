@@ -14,7 +14,8 @@ function idOf(key: string): string {
 }
 
 /**
- * Makes a key ring of base64 keys: the first one encrypts, all of them decrypt.
+ * Makes a {@linkcode Sealing} from base64 keys. The first one encrypts, all of
+ * them decrypt.
  */
 export function keyRing(keys: readonly string[]): Sealing {
   const ring = new Map(keys.map((key) => [idOf(key), fromBase64url(key)]));

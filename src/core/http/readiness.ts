@@ -14,8 +14,8 @@ interface ReadinessOptions {
   /** Reads or writes the database. @throws if the database does not respond */
   probeDatabase(): Promise<unknown>;
   /**
-   * Returns the reachability of each sign-in provider, with its name if there
-   * are several.
+   * Returns each sign-in provider's reachability, with its name if there are
+   * several.
    */
   providers(): readonly { key?: string; is: string }[];
   /** Members of the response that say what cannot work on this server. */

@@ -6,15 +6,14 @@
 import { type Network, parseAddress, parseNetwork } from "../net/address.ts";
 import { isTrusted } from "./client_address.ts";
 
-/** Loopback and private networks. */
 const NEAR = [
   ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
   ...["100.64.0.0/10", "::1", "fc00::/7"],
 ].map((text) => parseNetwork(text)!);
 
 /**
- * True for a forwarded request from a nearby address that `TRUSTED_PROXIES`
- * does not list: it comes from an unlisted proxy.
+ * True for a request that a nearby proxy forwarded which `TRUSTED_PROXIES` does
+ * not list.
  */
 export function isOfUnnamedProxy(
   peer: string | undefined,

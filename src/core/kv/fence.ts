@@ -13,23 +13,20 @@ import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Kv } from "./kv.ts";
 import type { Operations } from "./operations.ts";
 
-/**
- * The lifetime of a written fence in seconds: longer than a commit may take.
- */
+/** The lifetime of a written fence, which is longer than a commit may take. */
 const CLOSED_SECONDS = 24 * 60 * 60;
-/** The maximum number of marks that one commit writes. */
 const MAX_MARKS_PER_COMMIT = 500;
 
-/** The pause before another try to write marks. */
+/** The pause between two tries to write marks. */
 const PAUSE_MILLISECONDS = 1000;
 
-/** The minimum difference between two clocks that is reported, in seconds. */
+/** The minimum difference between two clocks that is reported. */
 const CLOCK_SECONDS = 10;
 const REPORT_CLOCK_SECONDS = 10 * 60;
 
 /**
- * One attempt at a commit: the fence that it requires to be absent, and the
- * mark in the records that it writes.
+ * One attempt at a commit: the fence that must be absent, and the mark in the
+ * records that it writes.
  */
 export interface CommitTry {
   fence: string;
@@ -37,7 +34,7 @@ export interface CommitTry {
 }
 
 export class Fence {
-  /** The prefix of all marks of this process; the time follows it. */
+  /** The prefix of all marks of this process, followed by a time. */
   readonly #process = `${randomId(12)}.`;
   #fences = 0;
   #attempts = 0;
@@ -45,7 +42,7 @@ export class Fence {
   /** The fences of commits that timed out, until these fences are written. */
   readonly #open = new Set<string>();
   /**
-   * Marks of commits that may have been applied, though the request was
+   * Marks of commits that may have been applied, although their request was
    * answered with 503.
    */
   #owed: string[] = [];
@@ -104,10 +101,7 @@ export class Fence {
     return mark.startsWith(this.#process);
   }
 
-  /**
-   * Reports a clock that is ahead of this one, by the time in another process's
-   * mark.
-   */
+  /** Reports that another process's clock is ahead, by the time in its mark. */
   compareClocks(mark: string): void {
     const [, second] = mark.split(".");
     if (this.isOwn(mark)) return;
@@ -136,7 +130,7 @@ export class Fence {
 
   /**
    * Repeats {@linkcode settle} until it succeeds, or the database is about to
-   * be closed: other processes wait for the marks.
+   * be closed, because other processes wait for the marks.
    */
   async settleForGood(closing: AbortSignal): Promise<void> {
     const settled = this.#settled = new AbortController();

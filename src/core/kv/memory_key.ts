@@ -1,7 +1,6 @@
 /**
- * Keys of the database in memory: each is one string, and the strings have Deno
+ * Keys of the database in memory. Each is one string, and the strings have Deno
  * KV's order (bytes, then strings, then numbers, then booleans).
- *
  * @module
  * @see https://docs.deno.com/deploy/kv/key_space/
  */
@@ -28,7 +27,7 @@ export function packKey(key: KvKey): string {
 
 /** A range of packed keys. */
 interface Selection {
-  /** The lower bound: no selected key is before it. */
+  /** The lower bound; no selected key is before it. */
   start: string;
   /** True for keys before the end of the selection. */
   isBefore(name: string): boolean;
@@ -66,7 +65,7 @@ function packPart(part: KvKey[number]): string {
   }
 }
 
-/** Escapes each zero with a 0xff after it, because a zero ends a part. */
+/** Adds a 0xff after each zero, because a zero alone ends a part. */
 function escape(bytes: Uint8Array): string {
   return binary(bytes).replaceAll("\x00", "\x00\xff");
 }

@@ -31,7 +31,7 @@ interface Row {
   expiresMilliseconds: number;
 }
 
-/** A mutation: without `bytes`, the key is deleted. */
+/** A write; without `bytes`, a deletion. */
 interface Mutation {
   key: KvKey;
   bytes?: Uint8Array;

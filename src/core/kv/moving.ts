@@ -16,29 +16,23 @@ import { expireIn } from "./transaction.ts";
 
 /** The maximum number of records in one commit. */
 const MAX_RECORDS = 500;
-/**
- * The maximum size of one commit in bytes: Deno KV takes 800 KiB, keys
- * included.
- */
+/** The maximum size of one commit. Deno KV takes 800 KiB, keys included. */
 const MAX_BYTES = 500_000;
-/** The bytes that are assumed for a record's key. */
+/** The assumed size of a record's key. */
 const KEY_BYTES = 500;
 /**
- * Records that expire within this time are not compared: they may be deleted
- * meanwhile.
+ * Records that expire within this time are not compared, because they may be
+ * deleted meanwhile.
  */
 const SOON_SECONDS = 60 * 60;
 
-/** An error because a move was refused or failed. */
+/** A move of records that was refused or failed. */
 export class MoveError extends Error {
   /** `MoveError` */
   override name = "MoveError";
 }
 
-/**
- * The number and size of the records of one kind: those whose keys begin with
- * one word.
- */
+/** The number and size of the records whose keys begin with one word. */
 export interface KindCount {
   kind: string;
   records: number;
@@ -93,7 +87,7 @@ export async function moveRecords(
   return records;
 }
 
-/** Commits what `build` adds to an operation, or throws. */
+/** Commits the writes that `build` adds, or throws. */
 type Write = (build: (operation: KvAtomic) => unknown) => Promise<void>;
 
 /**
@@ -130,9 +124,8 @@ export async function isEmpty(kv: Kv): Promise<boolean> {
 }
 
 /**
- * Checks that a database can be the target of a move, and returns the mark of
- * an earlier move there.
- *
+ * Checks that a database can be the target of a move. Returns the mark of an
+ * earlier move there, if any.
  * @throws {MoveError} if it has records that no move has written
  */
 export async function checkUnused(target: Kv): Promise<KvEntryMaybe> {
@@ -148,7 +141,7 @@ export async function checkUnused(target: Kv): Promise<KvEntryMaybe> {
   return mark;
 }
 
-/** Deletes all records but the mark of the move. */
+/** Deletes all records except the mark of the move. */
 async function empty(target: Kv, write: Write): Promise<void> {
   const marked = movingKey()[0];
   for (;;) {

@@ -1,13 +1,12 @@
 /**
- * A handle whose operations are observed for telemetry: the verb, and the first
- * part of the keys, which never comes from outside.
- *
+ * Observes a database's operations for telemetry: the verb, and the first part
+ * of the keys, which never comes from outside.
  * @module
  */
 import type { Kv, KvAtomic, KvKey } from "./kv.ts";
 import { isCollected, telemetry } from "../telemetry/current.ts";
 
-/** Wraps a handle, if telemetry is collected. */
+/** Wraps a database, if telemetry is collected. */
 export function observedKv(kv: Kv): Kv {
   if (!isCollected()) return kv;
   return {

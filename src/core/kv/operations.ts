@@ -1,8 +1,7 @@
 /**
  * Operations on a database that may be slow, busy or unreachable. Each has a
- * deadline, the number of concurrent ones is bounded, and none is sent while
+ * deadline, the number of concurrent ones is limited, and none is sent while
  * the database does not respond.
- *
  * @module
  */
 import { pause } from "../clock.ts";
@@ -16,7 +15,7 @@ import {
 } from "./kv_error.ts";
 import { whileLocked } from "./persist.ts";
 
-/** The maximum time of an operation, including the queue, in milliseconds. */
+/** The maximum time of an operation, including its time in the queue. */
 export const DEADLINE_MILLISECONDS = 5000;
 /**
  * The maximum number of concurrent operations. Deno's client for remote
@@ -24,25 +23,23 @@ export const DEADLINE_MILLISECONDS = 5000;
  */
 const MAX_AT_ONCE = 128;
 /**
- * The extra time after the deadline. If the whole process was suspended, a
- * result may have arrived meanwhile; this lets it be read before the timer
- * fails the operation.
+ * The extra time after the deadline. A result may have arrived while the whole
+ * process was suspended; this lets it be read before the timer fails the
+ * operation.
  */
 const GRACE_MILLISECONDS = 100;
 const PROBE_MILLISECONDS = 1000;
 /** The time after which another check is sent although the last one hangs. */
 const MAX_PROBE_MILLISECONDS = 30_000;
-/** The duration above which a response shows that the database stalls. */
+/** A response that takes longer than this shows that the database stalls. */
 const SLOW_MILLISECONDS = 2500;
 
 /** The maximum number of tries of an operation. */
 export const TRIES = 3;
-/**
- * The pause after a failed try; it is multiplied by the number of tries so far.
- */
+/** The pause after a failed try, multiplied by the number of tries so far. */
 export const PAUSE_MILLISECONDS = 20;
 
-/** An error because the database did not respond in time. */
+/** A database that did not respond in time. */
 export class DeadlineError extends Error {
   override name = "DeadlineError";
   constructor(
@@ -78,7 +75,7 @@ export class Operations {
   #awaited = 0;
   #idle?: PromiseWithResolvers<void>;
   /**
-   * The reason why no operation is sent, while the database does not respond.
+   * The reason why no operation is sent; undefined while the database responds.
    */
   #failure?: DeadlineError;
   #probedMilliseconds = -Infinity;
@@ -161,7 +158,7 @@ export class Operations {
 
   /**
    * Runs work that consists of several operations. {@linkcode idle} waits until
-   * all of the work has ended, pauses between its operations included.
+   * all of the work has ended, including pauses between its operations.
    */
   async whole<T>(work: () => Promise<T>): Promise<T> {
     this.#awaited++;
@@ -206,7 +203,7 @@ export class Operations {
     }
   }
 
-  /** Starts the next queued operation, or frees the slot. */
+  /** Starts the next queued operation, or leaves its slot free. */
   #free(): void {
     const next = this.#queue.shift();
     if (next) next();

@@ -10,7 +10,7 @@ import { StorageError } from "../errors.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
 const SLOW_POLL_MILLISECONDS = 100;
-/** The maximum pause between polls, in milliseconds. */
+/** The maximum pause between polls. */
 const MAX_POLL_MILLISECONDS = 2000;
 /** The pause before the next poll, as a share of the time waited so far. */
 const PATIENCE = 1 / 20;
@@ -20,7 +20,7 @@ const PATIENCE = 1 / 20;
  */
 const EARLY = 1 / 4;
 /**
- * The number of keys that are read together, so that other operations get a
+ * The number of keys that are read together, before other operations get a
  * turn.
  */
 const KEYS_AT_ONCE = 100;
@@ -31,7 +31,7 @@ type Read = (
 ) => Promise<readonly { value: unknown }[]>;
 
 export interface PollOptions {
-  /** Called if a read failed; polling goes on. */
+  /** Called if a read failed. Polling continues. */
   onFailure?(error: unknown): void;
   slowestMilliseconds?: number;
 }
@@ -175,8 +175,7 @@ interface Waitable {
  * Waits until `isWanted` accepts the value under a key, by a watch and by
  * polls. The watch sees writes of this process, and on a remote database also
  * those of other processes. On a shared SQLite file only polls see those. The
- * wait goes on while the database does not respond.
- *
+ * wait continues while the database does not respond.
  * @see https://github.com/denoland/deno/issues/21640
  * @throws the signal's reason if the signal fires first
  */

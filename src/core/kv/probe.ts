@@ -6,15 +6,15 @@
 import type { Database } from "./database.ts";
 import { probeKey } from "./keys.ts";
 
-/** The time between two writes of the check, in milliseconds. */
+/** The time between two writes of the check. */
 const WRITE_MILLISECONDS = 10_000;
 const KEEP_SECONDS = 60;
 
 /**
  * Makes a check that reads, and now and then writes, because a database on a
  * full disk still responds to reads. After a failed write every check writes,
- * until one succeeds. It also fails if the database was replaced, so that other
- * processes use another one.
+ * until one succeeds. It also fails if this process still has the old database
+ * after it was replaced.
  */
 export function probe(database: Database): () => Promise<void> {
   let writtenMilliseconds = -Infinity;

@@ -9,18 +9,17 @@ import type { Database, Entry, Expiring, Found } from "./database.ts";
 import { WatchedLeases } from "./leases.ts";
 
 /**
- * A lease that ended this many seconds ago has lapsed, even if no one watched
- * it: its process died long ago.
+ * The seconds after its end after which a lease has lapsed even if no one
+ * watched it.
  */
 const FORGOTTEN_SECONDS = 10 * 60;
 
-/** A record with a lease. */
 export interface Leasable extends Expiring {
   /** The time at which the lease ends, by its holder's clock. */
   leaseUntil?: number;
 }
 
-/** Makes the functions for the leases of records, all of the same length. */
+/** Makes the functions for leases in records, all of the same length. */
 export function recordLeases(database: Database, seconds: number) {
   const watched = new WatchedLeases(database, seconds * 1000);
 

@@ -6,7 +6,10 @@
  */
 import { findPlace } from "../find_place.ts";
 
-/** The maximum number of keys in a block: adding one moves those after it. */
+/**
+ * The maximum number of keys in a block. Adding a key moves all later ones of
+ * its block.
+ */
 const MAX_BLOCK = 1024;
 
 /** Strings without duplicates, in the order of their UTF-16 code units. */

@@ -8,25 +8,24 @@
 import { within } from "../clock.ts";
 import { outsideTrace } from "../telemetry/current.ts";
 
-/** Writes bytes, maybe not all. Resolves to the number that were written. */
+/**
+ * Writes some or all of the bytes. Resolves to the number that were written.
+ */
 export type WriteBytes = (bytes: Uint8Array) => Promise<number>;
 
 /** The time to wait for more lines, because each write costs a system call. */
 const WAIT_MILLISECONDS = 50;
-/** The number of waiting characters that starts a write at once. */
+/** A write starts at once if this many characters wait. */
 const FULL_CHARACTERS = 64 * 1024;
 /**
- * The maximum number of waiting characters; a write in progress may hold as
- * many.
+ * The maximum number of waiting characters. A write in progress may hold as
+ * many again.
  */
 const MAX_CHARACTERS = 1024 * 1024;
-/**
- * The limit for routine lines, lower to leave space for warnings and errors.
- */
+/** The limit for routine lines, lower to leave room for warnings and errors. */
 const MAX_ROUTINE_CHARACTERS = MAX_CHARACTERS * 3 / 4;
-/** The time after which a failed write is repeated. */
+/** The pause after a failed write. */
 const PAUSE_MILLISECONDS = 1000;
-/** The maximum time that `flush` waits. */
 const MAX_FLUSH_MILLISECONDS = 500;
 
 /** A queue for one file or pipe. */
@@ -74,14 +73,13 @@ export class LineQueue {
       this.#rest.length === 0;
   }
 
-  /** True if the last write failed. */
   get #hasFailed(): boolean {
     return !this.#writing && this.#rest.length > 0;
   }
 
   /**
-   * Schedules the next write: at once, or soon. After a failure, the first line
-   * added after the pause starts it.
+   * Schedules the next write, at once or soon. After a failure, the first line
+   * that is added after the pause starts it.
    */
   #plan(): void {
     if (this.#writing || this.#isEmpty) return;

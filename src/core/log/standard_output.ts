@@ -23,7 +23,6 @@ interface NodeFiles {
   ): void;
 }
 
-/** The queue for standard output, shared by all logs of a process. */
 let queue: LineQueue | undefined;
 
 /**
@@ -48,7 +47,6 @@ export function standardOutput(captured = false): LogOutput {
   };
 }
 
-/** Formats the line that reports how many log lines were dropped. */
 export function printDropped(count: number): string {
   return printer()({
     timestamp: Date.now(),
@@ -59,7 +57,6 @@ export function printDropped(count: number): string {
   });
 }
 
-/** Returns the formatter: words for a terminal, else JSON. */
 function printer(): (event: LogEvent) => string {
   const isOnTerminal = "Deno" in globalThis
     ? Deno.stdout.isTerminal()
@@ -105,7 +102,7 @@ function writeOnNode(files: NodeFiles, bytes: Uint8Array): Promise<number> {
 
 /**
  * Writes each event by one call of `console`. Deno Deploy and OpenTelemetry
- * turn each call into a record, with its level and its trace. Each line also
+ * turn each call into a record with its level and its trace. Each line also
  * names its trace.
  */
 class CapturedConsole implements LogOutput {

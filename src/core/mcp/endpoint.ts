@@ -1,8 +1,7 @@
 /**
- * `/mcp`: one endpoint for clients with sessions (2025) and without (2026). The
- * body of a POST decides which; the headers must agree. A call is admitted,
- * parsed, found, checked, run, settled and encoded.
- *
+ * `/mcp`: one endpoint for MCP 2025, with sessions, and MCP 2026-07-28,
+ * without. The body of a POST decides which; the headers must agree. A call is
+ * admitted, parsed, found, checked, run, settled and encoded.
  * @module
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
  */
@@ -108,8 +107,8 @@ async function end(
 }
 
 /**
- * Serves a message by the rules of its generation: finds its call and method,
- * and passes both to `respond`.
+ * Serves a message by the rules of its revision: finds its call and method, and
+ * passes both to `respond`.
  */
 function serve(
   engine: McpEngine,
@@ -144,8 +143,9 @@ async function serveInSession(
 }
 
 /**
- * True if the header or `_meta` names the revision of 2026, or `_meta` names an
- * unknown one. `initialize` without a revision in `_meta` belongs to 2025.
+ * True for MCP 2026-07-28: the header or `_meta` names it, or `_meta` names an
+ * unknown revision. `initialize` without a revision in `_meta` belongs to MCP
+ * 2025.
  */
 function isStateless(
   { method, params }: RpcRequest | RpcNotification,

@@ -18,7 +18,7 @@ import {
 } from "./body_bytes.ts";
 
 /**
- * Returns the maximum number of chunks for `size` bytes: even a tiny chunk
+ * Returns the maximum number of chunks for `size` bytes. Even a tiny chunk
  * costs as much as a call.
  */
 const mostChunks = (size: number) => 100 + size / 256;
@@ -29,7 +29,7 @@ const mostChunks = (size: number) => 100 + size / 256;
  */
 const unfinished = new Map<() => void, CountedBody>();
 let unfinishedBytes = 0;
-/** The maximum of {@linkcode unfinishedBytes}; a single body may exceed it. */
+/** The maximum of {@linkcode unfinishedBytes}. A single body may exceed it. */
 let maxUnfinishedBytes = 32 * 1024 * 1024;
 
 /** @param giveUp drops the body and its bytes */
@@ -41,8 +41,8 @@ function hold(giveUp: () => void, sender: () => string, size: number): void {
 }
 
 /**
- * The maximum bytes of a chunk. Deno would allocate 64 KiB for each, even
- * before it arrives.
+ * The maximum size of a chunk. Deno would allocate 64 KiB for each, even before
+ * it arrives.
  */
 const CHUNK_BYTES = 8 * 1024;
 
@@ -80,13 +80,13 @@ export class BoundedBody {
   constructor(
     private readonly request: Request,
     private readonly parts: {
-      /** The clock that ends slow bodies which nothing else ends in time. */
+      /** Ends slow bodies which nothing else ends in time. */
       clock?: BodyClock;
       /** Returns the sender's name, for the limit on arriving bodies. */
       sender(): string;
       /** Chunks allowed beyond {@linkcode mostChunks}. */
       moreChunks?: number;
-      /** Called when the whole body has arrived. @throws to refuse it */
+      /** Called when the whole body has arrived; refuses it by an exception. */
       onArrived?(size: number): void;
     },
     private most: number,
@@ -149,7 +149,7 @@ export class BoundedBody {
     this.#controller.error(error);
   }
 
-  /** Stops reading; Deno then closes the connection after the response. */
+  /** Stops reading. Deno then closes the connection after the response. */
   #end(): void {
     this.#hasEnded = true;
     unfinishedBytes -= unfinished.get(this.#giveUp)?.size ?? 0;

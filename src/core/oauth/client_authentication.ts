@@ -15,7 +15,7 @@ import {
 import { invalidRequest, type Parameters } from "./parameters.ts";
 import { verifySignedJwt } from "./signed_jwt.ts";
 
-/** The client credentials in a request, not checked yet. */
+/** The client credentials in a request, before they are checked. */
 type ClientCredentials =
   | { method: "none"; clientId: string }
   | { method: "secret"; clientId: string; secret: string }
@@ -23,7 +23,7 @@ type ClientCredentials =
 
 const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/** The accepted `typ`s of a client assertion; RFC 7523 requires none. */
+/** The accepted `typ`s of a client assertion. RFC 7523 requires none. */
 const ASSERTION_TYPES = [undefined, "jwt", "client-authentication+jwt"];
 
 function refuse(cause?: unknown): never {
@@ -71,7 +71,7 @@ export function parseClientCredentials(
 
 /**
  * Reads Basic credentials. Both halves are form-encoded (RFC 6749 §2.3.1). An
- * unreadable header is an error: it does not count as absent.
+ * unreadable header is an error, not an absent one.
  */
 function parseBasic(
   authorization: string | null,
@@ -95,7 +95,7 @@ function parseBasic(
   }
 }
 
-/** Reads the `sub` of a client assertion, before the assertion is verified. */
+/** Reads the `sub` of a client assertion before the assertion is verified. */
 function claimedSubject(assertion: string): string {
   try {
     const { sub } = decodeJwt(assertion);
@@ -132,7 +132,8 @@ export function checkClientSecret(
 }
 
 /**
- * Refuses a client that may not use assertions, before its keys are fetched.
+ * Refuses a client that is not registered for `private_key_jwt`, before its
+ * keys are fetched.
  */
 export function checkSignsAssertions({ metadata }: Client): void {
   if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();

@@ -28,8 +28,8 @@ export interface ClientPolicy {
 
 /**
  * Schemes of well-known apps that are not domain names, although RFC 8252 §7.1
- * requires that. Any other such scheme may belong to the operating system or
- * the browser: with it, a stranger could open a URL of their choice.
+ * requires that. Other such schemes are refused: they may belong to the
+ * operating system or the browser, and a client could open any URL with them.
  */
 const KNOWN_APPS = new Set(
   ("antigravity chatgpt cherrystudio claude code-oss cursor cursor-dev goose " +
@@ -103,7 +103,7 @@ export function isTrustedWithErrors(
     skipsConsent(client, redirectUri, policy);
 }
 
-/** True if no one but the client itself says who it is. */
+/** True if only the client itself says who it is. */
 export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
   return domain === undefined && isConfigured !== true;
 }

@@ -9,7 +9,6 @@ import type { Lifetimes } from "./lifetimes.ts";
 import { redirectKind, withoutLoopbackPort } from "./redirect_uri.ts";
 import { unionOfScopes } from "./scope.ts";
 
-/** A connection's person and client. */
 export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
 
 /**
@@ -18,7 +17,7 @@ export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
  */
 export const MAX_SIGN_INS = 100;
 
-/** Returns true if a grant belongs to a connection. */
+/** True if a grant belongs to a connection. */
 export function isSignInOf(
   { subject, clientId }: ConnectionOf,
   grant: Grant,
@@ -28,7 +27,7 @@ export function isSignInOf(
 }
 
 /**
- * Finds the grants to end so that there is space for another one: the least
+ * Finds the grants to end so that there is room for another one: the least
  * recently used first, those with an unredeemed code last.
  */
 export function leastUsedGrants<T extends { value: Grant }>(

@@ -24,8 +24,8 @@ export interface EffectiveScopes {
 }
 
 /**
- * Computes which of some scopes, by default all of the grant, are still
- * effective. Undefined if the grant is no longer valid.
+ * Computes which of the given scopes are still effective; by default all scopes
+ * of the grant. Undefined if the grant is no longer valid.
  */
 export type FindEffectiveScopes = (
   grant: Grant,
@@ -55,7 +55,7 @@ export function effectiveScopesBy(
     ),
   );
 
-  /** Returns true if the person's provider is still configured. */
+  /** True if the person's provider is still configured. */
   function isListed(grant: Grant): boolean {
     return rules.providers.some(({ id }) => id === grant.provider);
   }
@@ -77,7 +77,8 @@ export function effectiveScopesBy(
   }
 
   /**
-   * Removes scopes above a ceiling. Undefined if no scope of the grant remains.
+   * Removes scopes outside a ceiling. Undefined if no scope of the grant
+   * remains.
    */
   function within(
     grant: Grant,

@@ -1,14 +1,13 @@
 /**
  * Scopes that another service says it has granted. Services write them in
- * different ways, so they are only used to show people which scopes are
- * missing. No access depends on them.
- *
+ * different ways, so they only serve to show people which scopes are missing.
+ * No access depends on them.
  * @see RFC 6749 §5.1
  * @module
  */
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 
-/** The maximum number of stored scopes, and of characters in each. */
+/** The maximum number of stored scopes. */
 const MAX_SCOPES = 50;
 const MAX_CHARACTERS = 200;
 

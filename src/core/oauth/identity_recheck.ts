@@ -1,7 +1,6 @@
 /**
- * Decides when to ask the provider again about a person: an e-mail address or a
- * group may pass to another person while a grant lives.
- *
+ * Decides when to ask the provider again about a person: during the life of a
+ * grant, an e-mail address or a group may pass to another person.
  * @module
  */
 import type { Identity, Membership } from "../caller.ts";
@@ -31,8 +30,8 @@ function unknownParts(
 
 /**
  * Adds to a provider's response the parts that it lacks, from the known
- * identity. If that is stale, only addresses are added, and count as
- * unverified.
+ * identity. If the known identity is stale, only addresses are added, as
+ * unverified ones.
  */
 function completed(
   answer: ProviderIdentity,
@@ -87,15 +86,14 @@ export function identityRecheck(
   }
 
   return {
-    /** Returns true if this refresh must ask the provider about the person. */
+    /** True if this refresh must ask the provider about the person. */
     isDue: (grant: Grant, now: number): boolean =>
       usesMemberships || usesAddresses && isStale(grant, now),
     /**
      * Updates the identity in a grant with the provider's `answer`. Without an
-     * answer, the identity stays for a day after the provider's last
-     * confirmation. After that, its memberships are removed and its address
-     * counts as unverified. The same applies to each part that is missing in an
-     * answer.
+     * answer, the identity remains for a day after the provider's last
+     * confirmation. After that, its memberships are removed and its address is
+     * unverified. The same applies to each part that is missing in an answer.
      */
     confirm(
       grant: Grant,

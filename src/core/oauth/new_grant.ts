@@ -29,8 +29,8 @@ export function openGrant(
       /** The id of the person's provider. */
       provider: string;
       /**
-       * The approved scopes that the person may be granted; by default all
-       * requested ones.
+       * The approved scopes that the person may be granted; all requested ones
+       * by default.
        */
       scopes?: readonly string[];
       lifetimes: Lifetimes;
@@ -53,13 +53,12 @@ export function openGrant(
   };
 }
 
-/** The parts of a grant that do not follow from its lifetime. */
 type Granted = Omit<
   Grant,
   "id" | "status" | "createdAt" | "usedAt" | "endsAt" | "expiresAt"
 >;
 
-/** Makes a grant with a single access token, and of the same lifetime. */
+/** Makes a grant that has a single access token and ends with it. */
 export function openGrantFor(
   seconds: number,
   { id = newGrantId(), now, ...granted }: Granted & {
@@ -97,7 +96,6 @@ export function makeMachineGrant(
   });
 }
 
-/** Makes the grant of a personal access token. */
 export function openPersonalGrant(
   { name, seconds, ...person }:
     & Pick<

@@ -7,7 +7,7 @@
 import { fingerprint, isSameSecret } from "../crypto/crypto.ts";
 import { invalidGrant, invalidRequest, type Parameters } from "./parameters.ts";
 
-/** SHA-256 in base64url: always 43 characters. */
+/** Matches a SHA-256 in base64url, which always has 43 characters. */
 const CHALLENGE = /^[\w-]{43}$/;
 /** RFC 7636 §4.1. */
 const VERIFIER = /^[\w.~-]{43,128}$/;

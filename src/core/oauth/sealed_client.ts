@@ -1,10 +1,9 @@
 /**
  * Clients that need no record, because their ID is enough to find them. An ID
  * from dynamic registration contains the encrypted registration. So clients can
- * keep their ID for ever, and strangers cannot fill the database. Another ID is
- * the URL of a client ID metadata document, whose domain vouches for the
- * client.
- *
+ * keep their ID for ever, and a flood of registrations cannot fill the
+ * database. Another ID is the URL of a client ID metadata document, whose
+ * domain vouches for the client.
  * @see draft-ietf-oauth-client-id-metadata-document §3 and §4
  * @module
  */
@@ -117,9 +116,9 @@ export function checkDocumentUrl(
 /**
  * Parses a client ID metadata document. Such a client has no secret, because
  * the document is public.
- *
- * @throws {OAuthError} `invalid_client` if the document is not of `clientId`;
- * `invalid_redirect_uri` or `invalid_client_metadata` if its members are wrong
+ * @throws {OAuthError} `invalid_client` if the document names another client
+ *   ID; `invalid_redirect_uri` or `invalid_client_metadata` if its members are
+ *   wrong
  */
 export function parseMetadataDocument(
   clientId: string,

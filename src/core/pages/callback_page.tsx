@@ -23,8 +23,8 @@ interface CallbackMessage {
 }
 
 /**
- * Parses an authorization response (RFC 6749 §4.1.2); undefined if it is not
- * one. A repeated parameter makes it invalid (RFC 6749 §3.1).
+ * Parses an authorization response (RFC 6749 §4.1.2); undefined for anything
+ * else. A repeated parameter makes it invalid (RFC 6749 §3.1).
  */
 export function parseResponse(
   parameters: URLSearchParams,
@@ -80,7 +80,7 @@ function outcomeOf(message: CallbackMessage | undefined): OutcomeInWords {
   ];
 }
 
-/** The page: the outcome as text, and a button to close the window. */
+/** Shows the outcome as text, and a button to close the window. */
 export function CallbackPage({ message, origins, ...page }: CallbackProps) {
   const [title, words] = outcomeOf(message);
   return (
@@ -107,9 +107,9 @@ export function CallbackPage({ message, origins, ...page }: CallbackProps) {
 
 /**
  * Makes the handler of the page. The page shows the outcome of an authorization
- * request and sends the response to its opener, if that has our own origin or
- * one of `ALLOWED_ORIGINS`. Loopback origins are not accepted, because a port
- * does not tell whose page it is.
+ * request and sends the response to its opener, if that has this server's
+ * origin or one of `ALLOWED_ORIGINS`. Loopback origins are not accepted,
+ * because a port does not tell whose page it is.
  */
 export function callbackHandler(
   { config: { title: serverTitle, allowedOrigins }, about, baseUrl }: {

@@ -2,9 +2,8 @@
 /**
  * The consent page: which client asks, how far it is verified, which tools it
  * could use, where the response goes, what the client may do, and where the
- * person signs in next. It comes before the provider, so that no client can
- * make use of the consent that a person gave to another.
- *
+ * person signs in next. It comes before the sign-in at the provider, so that no
+ * client can use the consent that a person gave to another.
  * @module
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
  */
@@ -30,7 +29,9 @@ interface ReachedAccount {
   title: string;
   /** True if the service is behind the sign-in provider. */
   isUpstream?: boolean;
-  /** The time at which the person connected the account, if it is known. */
+  /**
+   * The time at which the person connected the account; undefined if unknown.
+   */
   since?: number;
 }
 
@@ -44,8 +45,8 @@ export interface ConsentProps extends PageProps {
   providerName: string;
   lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /**
-   * The name of the person who is signed in to the account page in this
-   * browser; undefined if no one is.
+   * The person who is signed in to the account page in this browser; undefined
+   * if no one is.
    */
   person?: string;
   /** The services that the client could use with the person's own accounts. */
@@ -64,8 +65,9 @@ export interface ConsentProps extends PageProps {
 }
 
 /**
- * The page, one form whose `decision` is `approve` or `deny`. Send it with
- * `forms: "any"`.
+ * The consent page: one form whose `decision` is `approve` or `deny`. Respond
+ * with `forms: "any"`, because it ends in a redirect to the client or the
+ * provider.
  */
 export function ConsentPage(props: ConsentProps) {
   const { base = "", lifetimes, person, providerName, tools } = props;
@@ -134,7 +136,7 @@ export function ConsentPage(props: ConsentProps) {
   );
 }
 
-/** The scopes, each with a checkbox, and the tools that need no scope. */
+/** Shows the scopes, each with a checkbox, and the tools that need no scope. */
 function Permitted({ scopes, tools }: ConsentProps) {
   const free = tools.filter(({ needsScope }) => !needsScope);
   if (countBoxes(scopes) > 0) {
@@ -162,7 +164,7 @@ function Permitted({ scopes, tools }: ConsentProps) {
 }
 
 /**
- * The accounts that a new client can use without another page. The person
+ * Shows the accounts that a new client can use without another page. The person
  * connected them earlier for these tools, or has them through the sign-in
  * provider.
  */
@@ -196,8 +198,8 @@ function Reach(
 type Claimed = { claimed: Child };
 
 /**
- * The question. An unverified name, which anyone could choose, is in quotation
- * marks.
+ * Shows the question. An unverified name, which anyone could choose, is in
+ * quotation marks.
  */
 function Question({ claimed, client, serverTitle }: ConsentProps & Claimed) {
   return (

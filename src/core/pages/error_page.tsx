@@ -24,7 +24,7 @@ import {
   tryAgain,
 } from "./situation_words.ts";
 
-/** A page that says what happened, and what to do. */
+/** Shows what happened, and what to do. */
 export function ErrorPage(props: PageProps & ErrorWords) {
   const { happened, move, button, reference } = props;
   return (
@@ -49,14 +49,12 @@ export function ErrorPage(props: PageProps & ErrorWords) {
   );
 }
 
-/** Makes the error page. */
 export function errorPage(
   c: Context,
   error: Error,
   { baseUrl, ...props }: PageProps & {
-    /** The public base URL, without a trailing slash. */
     baseUrl: string;
-    /** The name of the request in the log. */
+    /** The reference of the request in the log. */
     reference: string;
   },
 ): Response {
@@ -86,7 +84,7 @@ export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
 }
 
 /**
- * Makes the link that sends an error to the app; its label says where the link
+ * Makes the link that sends an error to the app. Its label says where the link
  * leads.
  */
 function backTo(href: string): ErrorWords["button"] {

@@ -1,7 +1,6 @@
 /**
- * Styles of lists: clients, parts of the account, tools, rows and tables; and
- * styles that must come last.
- *
+ * Styles of lists: clients, parts of the account page, tools, rows and tables;
+ * and styles that must come last.
  * @module
  */
 

@@ -1,9 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A button for each provider at which people sign in, the form that leads to
- * the account page, and the page on which a person chooses a provider after
- * consent.
- *
+ * Components for choosing a sign-in provider: a button for each, the form that
+ * leads to the account page, and the page that follows consent.
  * @module
  */
 import {
@@ -23,7 +21,10 @@ export interface ProviderOption {
   isLast?: boolean;
 }
 
-/** The buttons, with the last used provider, or the only one, as the main one. */
+/**
+ * Shows a button for each provider. The last used one, or the only one, is the
+ * main one.
+ */
 function ProviderButtons({ options }: { options: readonly ProviderOption[] }) {
   return (
     <div class="actions rowed">
@@ -66,7 +67,7 @@ interface ChooserProps extends PageProps {
 }
 
 /**
- * The page on which a person chooses a sign-in provider. Send it with `forms:
+ * The page on which a person chooses a sign-in provider. Respond with `forms:
  * "any"`, because its form ends in a redirect to the provider.
  */
 export function ChooserPage(

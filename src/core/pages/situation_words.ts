@@ -9,10 +9,7 @@ import { printDuration } from "./times.tsx";
 
 /** The texts of the error page. */
 export interface ErrorWords {
-  /**
-   * The title: the error's meaning for the person, such as "This sign-in has
-   * expired".
-   */
+  /** The error's meaning for the person, such as "This sign-in has expired". */
   title: string;
   /** A description of what happened, in one or two sentences. */
   happened: string;
@@ -20,7 +17,7 @@ export interface ErrorWords {
   move: string;
   /** A link to the next step. */
   button?: { label: string; href: string };
-  /** The name of the request in the log. */
+  /** The reference of the request in the log. */
   reference?: string;
 }
 
@@ -197,7 +194,7 @@ export function situationWords(
   };
 }
 
-/** Advises to wait. A link can repeat only a GET. */
+/** Advises to try again later. A link can repeat only a GET. */
 export function tryAgain(
   { base, method, path }: RefusedRequest,
 ): Pick<ErrorWords, "move" | "button"> {

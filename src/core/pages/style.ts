@@ -1,8 +1,7 @@
 /**
- * The only stylesheet. It is inlined, with its hash in the policy, so that a
- * page is a single response, no separate file can be outdated, and a consent
- * page needs no second request to be readable.
- *
+ * The only stylesheet. It is inlined, with its hash in the CSP. So a page is a
+ * single response, no separate file can be outdated, and a consent page needs
+ * no second request to be readable.
  * @module
  */
 import { LIST_STYLE } from "./list_style.ts";

@@ -115,8 +115,8 @@ function callbacksOf(
 }
 
 /**
- * True if this process announced the URL before: the environment survives a
- * restart by `--watch`.
+ * True if the URL was announced before a restart by `--watch`, which the
+ * environment survives.
  */
 function wasAnnounced(url: string): boolean {
   const permission = { name: "env", variable: ANNOUNCED } as const;
@@ -131,7 +131,7 @@ function wasAnnounced(url: string): boolean {
 const CLOUDS = ["Claude", "ChatGPT"];
 
 /**
- * Returns the rows of these clients: one row for all that have the same
+ * Returns the rows of these clients, one for all that have the same
  * instruction.
  */
 function cloudRows(guides: readonly Guide[]): string[][] {

@@ -1,7 +1,6 @@
 /**
- * The processes of one command, all on one port. Their output is passed on in
+ * The processes of one command, all on one port. Their output is forwarded in
  * whole lines, so that lines of two processes do not mix.
- *
  * @module
  */
 import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";
@@ -12,21 +11,19 @@ import { LineQueue } from "../log/line_queue.ts";
 import { printDropped } from "../log/standard_output.ts";
 
 /**
- * A process that lasts this long has started. If processes end sooner, the
- * pause before the next start grows.
+ * The time after which a process has started for good. If processes end sooner,
+ * the pause before the next start grows.
  */
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 10_000;
 const CHECK_MILLISECONDS = 20;
 /**
- * The maximum time for passing on the last lines, because no one may be
+ * The maximum time for forwarding the last lines, because no one may be
  * reading.
  */
 const LAST_LINES_MILLISECONDS = 500;
-/**
- * The time that a process has to end by itself, with a few seconds to spare.
- */
+/** The time that a process has to end by itself. */
 const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
 
 interface CoresOptions {
@@ -56,8 +53,8 @@ export class Cores {
   readonly #pauses = new Set<ReturnType<typeof setTimeout>>();
   readonly #over = Promise.withResolvers<number>();
   /**
-   * False until a process listens; before that, the end of the first process is
-   * a mistake in settings.
+   * False until a process listens. Until then, the end of the first process is
+   * seen as a mistake in settings.
    */
   #hasListened = false;
   #stopSignal?: Deno.Signal;
@@ -89,8 +86,8 @@ export class Cores {
   }
 
   /**
-   * Passes a signal on to the processes, and restarts none. Kills those that do
-   * not end in time; after a second signal, soon. SIGHUP is never taken for a
+   * Forwards a signal to the processes, and restarts none. Kills those that do
+   * not end in time; after a second signal, soon. SIGHUP never counts as a
    * second signal.
    */
   stop(signal: Deno.Signal): void {
@@ -228,7 +225,7 @@ function telemetryVariables(): Record<string, string> {
   };
 }
 
-/** The maximum length of a line; longer lines are passed on in pieces. */
+/** The maximum length of a line. Longer lines are forwarded in parts. */
 const MAX_LINE = 64 * 1024;
 
 export const stdout = new LineQueue(
@@ -240,7 +237,7 @@ export const stderr = new LineQueue(
   printDropped,
 );
 
-/** Passes the output of a process on, in whole lines. */
+/** Forwards the output of a process in whole lines. */
 async function passOn(
   from: ReadableStream<Uint8Array<ArrayBuffer>>,
   to: LineQueue,

@@ -1,7 +1,6 @@
 /**
- * Checks the file `.env`, from which Deno sets variables: Deno does not report
+ * Checks the file `.env`, from which Deno sets variables. Deno does not report
  * lines that it cannot parse.
- *
  * @module
  */
 
@@ -40,7 +39,7 @@ export function readEnvironmentFile(): {
   }
 }
 
-/** A name and `=`, then the value. */
+/** Matches a name, `=` and a value. */
 const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 
 /**

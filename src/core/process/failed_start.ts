@@ -51,8 +51,8 @@ export function addressComplaint(
 }
 
 /**
- * Adds the complaint about `HOST` and `PORT` to those of a start that fails
- * before it listens, so that all are seen at once.
+ * Adds the complaint about `HOST` and `PORT` to the error of a start that
+ * failed before it listened, so that all complaints are seen at once.
  */
 export function withAddress(error: Error, environment: Environment): Error {
   if (error instanceof CatalogueError) {
@@ -84,8 +84,7 @@ export function withAddress(error: Error, environment: Environment): Error {
 
 /**
  * Ends the process with the mistakes that its start has found. On Deno Deploy
- * the process goes on, and responds to every request with 500.
- *
+ * the process continues, and responds to every request with 500.
  * @throws {unknown} any error other than a mistake in settings or definitions
  */
 export function endStart(error: unknown, environment: Environment): void {

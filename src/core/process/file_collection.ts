@@ -9,7 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { pause } from "../clock.ts";
 import type { Kv } from "../kv/kv.ts";
 
-/** The time that is added to every `expireIn`, in milliseconds. */
+/** The time that is added to every `expireIn`. */
 const LATER_MILLISECONDS = 10_000 * 365 * 24 * 60 * 60 * 1000;
 /** The pause between two deletions. */
 const PAUSE_MILLISECONDS = 10_000;
@@ -28,7 +28,7 @@ const DELETE_EXPIRED = `delete from kv where k in (
   select k from kv where expiration_ms between ? and ?
   order by expiration_ms limit ${MAX_ROWS})`;
 
-/** Makes a handle on a file delete expired records until it is closed. */
+/** Makes a database in a file delete expired records until it is closed. */
 export function collectFile(
   kv: Deno.Kv & Pick<Kv, "checkPlace">,
   path: string,

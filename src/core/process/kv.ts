@@ -23,9 +23,8 @@ const WAIT_MILLISECONDS = 1500;
 const LOCKED_MILLISECONDS = 10_000;
 
 /**
- * Refuses Deno's default database for a service: it depends on the folder, so
+ * Refuses Deno's default database for a service. It depends on the folder, so
  * the next release of the service would start with an empty one.
- *
  * @throws {StartError}
  */
 export function checkDatabase(
@@ -147,16 +146,15 @@ export interface ProcessFacts {
    * first process.
    */
   image?: string;
-  /** True if the output goes to a terminal. */
   terminal: boolean;
 }
 
 /**
  * True if systemd started the process, directly or through `deno task`, or if
- * it is a container's main process. Three facts are no evidence:
- * `INVOCATION_ID`, which terminals of a desktop inherit; the marks of a
- * container, in which people develop too; and, outside of Deno's images, a
- * parent with the number 1, which adopts all background processes.
+ * it is a container's main process. Three facts prove nothing: `INVOCATION_ID`,
+ * which terminals of a desktop inherit; traces of a container, in which people
+ * develop, too; and, outside of Deno's images, a parent with the number 1,
+ * which adopts all background processes.
  */
 export function isService(
   { pid, ppid, systemdPid, image, terminal }: ProcessFacts,

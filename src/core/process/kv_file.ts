@@ -7,11 +7,9 @@
 import type { Logger } from "../log/log.ts";
 import { StartError } from "../settings/complaint.ts";
 
-/** The permissions of everyone but the owner and the group. */
+/** The permission bits of everyone but the owner and the group. */
 const OTHERS = 0o007;
-/** The beginning of every database that is not empty. */
 const SQLITE = "SQLite format 3\0";
-/** The time between two checks of the file, in milliseconds. */
 const CHECK_MILLISECONDS = 10_000;
 /** The time after which a missing file is logged again. */
 const LOG_MILLISECONDS = 60_000;
@@ -76,10 +74,9 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /**
- * Throws at once if another program has locked the file: `Deno.openKv()` would
+ * Throws at once if another program has locked the file. `Deno.openKv()` would
  * block the process for five seconds, without handling a signal or writing a
  * log line.
- *
  * @throws {Error} "database is locked"
  */
 export async function checkLock(path: string): Promise<void> {
@@ -117,9 +114,9 @@ async function keepFromOthers(path: string, log: Logger): Promise<void> {
 }
 
 /**
- * Makes a handle report in the log, and by `checkPlace`, that its file was
+ * Makes a database report in the log, and by `checkPlace`, that its file was
  * removed or replaced. The open file can still be written, so nothing else
- * would fail; but no other process sees that file, and it is lost when this
+ * would fail. But no other process sees that file, and it is lost when this
  * process ends.
  */
 export async function guardFile(

@@ -16,7 +16,10 @@ import { printDatabase } from "../settings/server.ts";
 import type { Kv } from "../kv/kv.ts";
 import { AWAITED_KINDS } from "../kv/awaited.ts";
 
-/** The package's name, no literal in `import()`: Deno would load that ahead. */
+/**
+ * The package's name. It is no literal in `import()`, because Deno would load
+ * that at the start.
+ */
 const PACKAGE = "@tool-server/tool-server/postgres";
 
 /** The file of the package that `deno task ts bundle` puts next to a bundle. */

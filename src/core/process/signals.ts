@@ -1,8 +1,7 @@
 /**
  * The end of a process: running calls may finish, then they are stopped, then
- * they are abandoned. A process may also end with its parent, even one that was
- * killed, which it notices by its new parent.
- *
+ * they are abandoned. A process may also end with its parent. It notices by its
+ * new parent that the old one has ended, even if that was killed.
  * @module
  */
 import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";
@@ -11,20 +10,20 @@ import type { Kv } from "../kv/kv.ts";
 import type { Server } from "../server/server_options.ts";
 import type { Socket } from "./socket.ts";
 
-/** The times of the steps in which a process ends. */
+/** The durations of the steps in which a process ends. */
 const ENDING_MILLISECONDS = {
   /**
    * Requests are still accepted, while `GET /ready` responds with 503: a proxy
    * that asks once a second sends new requests elsewhere.
    */
   leave: 2000,
-  /** Calls may finish: less than the ten seconds that supervisors wait. */
+  /** Calls may finish. Shorter than the ten seconds that supervisors wait. */
   finish: 8000,
   /** Stopped calls return their results, and the database is closed. */
   close: 1500,
 };
 /**
- * The times on Deno Deploy, which kills the process five seconds after the
+ * The durations on Deno Deploy, which kills the process five seconds after the
  * signal.
  */
 const DEPLOYED_MILLISECONDS = { leave: 500, finish: 4000, close: 600 };

@@ -1,24 +1,24 @@
 /**
- * The listening socket. If there is no free file descriptor, Deno's accept loop
- * ends and its port stays closed; this socket then listens again.
- *
+ * The listening socket. If there is no free file descriptor, Deno stops
+ * accepting connections and the port stays closed; this socket then listens
+ * again.
  * @module
  */
 import { pause } from "../clock.ts";
 import { StalledError } from "../http/outgoing_body.ts";
 import type { Logger } from "../log/log.ts";
 
-/** Handles requests. */
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 2000;
-/** The time after which the process gives up, if no socket lasts. */
+/**
+ * The time after which the process stops trying to listen, if no socket lasts.
+ */
 const PATIENCE_MILLISECONDS = 15_000;
-/** A socket that has lasted this long is steady. */
+/** A socket is steady after this time. */
 const STEADY_MILLISECONDS = 5000;
 
-/** The address to listen on. */
 interface SocketOptions {
   host: string;
   port: number;
@@ -110,7 +110,7 @@ export class Socket {
   }
 
   /**
-   * Logs that the body of a response has failed; the handler itself never
+   * Logs that the body of a response has failed. The handler itself never
    * throws.
    */
   #onBrokenOff(error: unknown): Response {

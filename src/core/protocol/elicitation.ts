@@ -1,7 +1,5 @@
 /**
- * Elicitation: questions to a client and to the person behind it, as MCP sends
- * them.
- *
+ * Elicitation: questions to a client and its person, as MCP sends them.
  * @module
  * @see MCP 2026-07-28, Elicitation
  */
@@ -21,7 +19,7 @@ import { issueText } from "./tool_result.ts";
 /** The maximum number of times that one form is shown to a person. */
 export const MAX_FORM_ATTEMPTS = 3;
 
-/** An error for a form with wrong values. The message lists the fields. */
+/** A form with wrong values. The message lists the fields. */
 export class FormError extends ToolError {
   override name = "FormError";
   constructor(
@@ -32,7 +30,7 @@ export class FormError extends ToolError {
   }
 }
 
-/** An error because the client responded to a question with an error. */
+/** A client's response to a question that is an error. */
 export class QuestionError extends ToolError {
   constructor(method: string, message?: string) {
     super(`The client refused ${method}: ${message}`);
@@ -61,9 +59,9 @@ export function lackedFor(
 }
 
 /**
- * Makes the `params` of `elicitation/create`. A question with a URL gets an
- * `elicitationId` for 2025. When a form is shown again, the message says what
- * was wrong.
+ * Makes the `params` of `elicitation/create`. In MCP 2025, a question with a
+ * URL gets an `elicitationId`. When a form is shown again, the message says
+ * what was wrong.
  */
 export function elicitationParams(
   question: Question,
@@ -88,7 +86,9 @@ function formOf(question: FormQuestion): JsonObject {
   return { type, properties, ...(required ? { required } : {}) };
 }
 
-/** True for a form without fields: agents accept it without asking anyone. */
+/**
+ * True for a form without fields, which agents accept without asking anyone.
+ */
 export function isEmptyForm(question: Question): boolean {
   if ("url" in question) return false;
   const fields = "schema" in question
@@ -159,7 +159,7 @@ function withoutNulls(
   );
 }
 
-/** The maximum length of a URL: browsers may refuse longer ones. */
+/** The maximum length of a URL. Browsers may refuse longer ones. */
 const MAX_URL_CHARACTERS = 8000;
 
 /**

@@ -35,14 +35,13 @@ export type FormField = FormEntry & {
   isRequired: boolean;
   default?: unknown;
   /**
-   * The name of the input in the HTML form, without any of the author's text.
+   * The name of the input in the HTML form, which has none of the author's
+   * text.
    */
   entry: string;
 };
 
-/**
- * An error for input that does not fit its field; the message names what fits.
- */
+/** Input that does not fit its field. The message says what fits. */
 export class FormEntryError extends Error {
   override name = "FormEntryError";
   constructor(readonly title: string, message: string) {
@@ -188,7 +187,6 @@ function choiceOf(
   return chosen.map(({ value }) => value);
 }
 
-/** Finds an option by its number. */
 function optionOf(
   { title, options }: FieldOf<"one">,
   entry: string,

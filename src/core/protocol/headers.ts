@@ -1,8 +1,7 @@
 /**
- * The headers that repeat parts of a 2026 request's body, so that
+ * The headers that repeat parts of an MCP 2026-07-28 request's body, so that
  * intermediaries can route the request without parsing the body. Headers and
  * body must agree.
- *
  * @module
  * @see MCP 2026-07-28, Streamable HTTP, Request Metadata
  */
@@ -71,7 +70,7 @@ export function checkHeader(
   );
 }
 
-/** An argument that a tool wants repeated in `Mcp-Param-{name}`. */
+/** An argument that a tool requires in `Mcp-Param-{name}`, too. */
 export interface ParamHeader {
   /** The whole header name, in lower case. */
   header: string;
@@ -121,7 +120,7 @@ function isSameValue(value: unknown, text: string): boolean {
 
 const SENTINEL = /^=\?base64\?(.*)\?=$/;
 
-/** Base64 with padding (RFC 4648 §4), which `atob` does not require. */
+/** Matches base64 with padding (RFC 4648 §4), which `atob` does not require. */
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

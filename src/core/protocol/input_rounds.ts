@@ -1,12 +1,10 @@
 /**
- * The input rounds of a 2026 request: its questions and the answers. The
- * protocol has no way to ask while a tool runs. So the request ends with the
- * questions, the client sends it again with the answers, and the tool runs
- * again from its beginning and finds the answers here. In between, the client
- * holds the `requestState`. It may pass through hostile hands, so it is
- * encrypted, and accepted only from the same caller, for the same request, and
- * for a limited time.
- *
+ * The questions and answers of an MCP 2026-07-28 request. The protocol has no
+ * way to ask while a tool runs. So the request ends with the questions, and the
+ * client sends it again with the answers. The tool runs again from its start
+ * and finds the answers here. In between, the client keeps the `requestState`.
+ * Others may get hold of it, so it is encrypted, and accepted only from the
+ * same caller, for the same request, and for a limited time.
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests
  */
@@ -18,7 +16,7 @@ import { invalidParams, shown } from "./messages.ts";
 import type { AskedQuestion } from "./question.ts";
 
 /**
- * The reason with which a tool's run is interrupted while it waits for an
+ * The reason for which a tool's run is interrupted while it waits for an
  * answer.
  */
 export class Suspended extends Error {
@@ -65,9 +63,9 @@ export class InputRounds {
   }
 
   /**
-   * Drops the answer to a question, so that it is asked again: what the person
-   * agreed to do has not happened yet. Returns false, and keeps the answer, if
-   * the question was asked too often.
+   * Drops the answer to a question that must be asked again, because what the
+   * person agreed to has not happened yet. Returns false, and keeps the answer,
+   * if the question was asked too often.
    */
   reopen(key: string): boolean {
     const times = (this.#reopened.get(key) ?? 0) + 1;
@@ -77,7 +75,6 @@ export class InputRounds {
     return true;
   }
 
-  /** These rounds' part of the state. */
   get state(): Pick<RequestState, "answered" | "asked" | "reopened"> {
     const asked = [...this.open].map(([k, { fingerprint }]) =>
       [k, fingerprint] as const
@@ -98,12 +95,12 @@ export class InputRounds {
 const MAX_REOPENED = 6;
 
 /**
- * In place of a question's fingerprint: the answer came without a state, and is
- * that of any question with its key.
+ * Stands for the fingerprint of any question, for an answer that came without a
+ * state.
  */
 const ANY = "*";
 
-/** The time a person has for one round, in seconds. */
+/** The time that a person has for one round. */
 export const REQUEST_STATE_SECONDS = 60 * 60;
 
 /** An answer and the fingerprint of its question. */
@@ -123,7 +120,7 @@ export interface RequestState {
    * key.
    */
   reopened?: Readonly<Record<string, number>>;
-  /** A name for this state; set if the state may be used only once. */
+  /** Makes this state unique; set if the state may be used only once. */
   nonce?: string;
   expiresAt: number;
 }
@@ -143,7 +140,7 @@ interface Sealed extends RequestState {
   boundTo: string;
 }
 
-/** Seals a state with a key of 32 bytes. */
+/** Encrypts a state with a key of 32 bytes. */
 export async function sealRequestState(
   key: Uint8Array,
   state: RequestState,

@@ -1,7 +1,6 @@
 /**
- * Formats results as JSON text for each generation. Lists are split into pages
- * and formatted once, when the server starts.
- *
+ * Formats results as JSON text for MCP 2025 and 2026-07-28. Lists are split
+ * into pages and formatted once, when the server starts.
  * @module
  * @see MCP 2026-07-28, Pagination
  */
@@ -11,7 +10,7 @@ import { Meta } from "./request_meta.ts";
 import { fingerprint } from "../crypto/crypto.ts";
 import { invalidParams, shown } from "./messages.ts";
 
-/** The time for which caches may keep a result, and which caches may. */
+/** The time for which caches may store a result, and which caches may. */
 export interface CacheHint {
   ttlMs: number;
   cacheScope: "public" | "private";
@@ -22,15 +21,16 @@ export interface Printer {
   result(result: object, cache?: CacheHint): string;
 }
 
-/** Prints results for the 2025 revisions, which have sessions: unchanged. */
+/**
+ * Formats results for the revisions of 2025, which have sessions: unchanged.
+ */
 export const sessionPrinter: Printer = {
   result: (result) => JSON.stringify(result),
 };
 
 /**
- * Makes the printer for 2026. Every result has its type and names its server;
- * one that may be cached also has its lifetime.
- *
+ * Makes the formatter for MCP 2026-07-28. Every result has its type and names
+ * its server; one that may be cached also has its lifetime.
  * @see MCP 2026-07-28, Base Protocol, ResultType and Per-response fields
  */
 export function statelessPrinter(serverInfo: Implementation): Printer {
@@ -68,11 +68,10 @@ export interface Pages {
 
 /**
  * Splits a list into pages. A cursor is a fingerprint of the list and a
- * position, so that a cursor from before a deployment that changed the list is
+ * position. So a cursor from before a deployment that changed the list is
  * refused.
- *
  * @param member the result's member that has the items
- * @param print formats a result for one generation
+ * @param print formats a result for one revision
  */
 export function printPages(
   member: string,

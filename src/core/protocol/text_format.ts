@@ -6,7 +6,7 @@
  * @see JSON Schema Validation 2020-12, §7.3
  */
 
-/** The bounds of a text. Lengths count UTF-16 units, as browsers do. */
+/** The bounds of a text. Lengths are in UTF-16 units, as in browsers. */
 export interface TextBounds {
   format?: string;
   minLength?: number;
@@ -19,7 +19,7 @@ interface Format {
   has(text: string): boolean;
 }
 
-/** A date and time with the offset from UTC (RFC 3339 §5.6). */
+/** Matches a date and time with the offset from UTC (RFC 3339 §5.6). */
 export const DATE_TIME =
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+\-]\d\d:\d\d)$/;
 
@@ -53,7 +53,7 @@ function isDay(day: string): boolean {
     new Date(milliseconds).toISOString().startsWith(day);
 }
 
-/** Describes why a text is out of bounds; undefined if it is not. */
+/** Says how a text breaks its bounds; undefined if it does not. */
 export function faultOf(
   text: string,
   { format = "", minLength = 0, maxLength = Infinity }: TextBounds,

@@ -1,11 +1,10 @@
 /**
- * The checks of a POST before its message is parsed: its headers, and limits on
- * its body. A few bytes of JSON can cost a thousand times as much to parse,
- * validate and complain about, so values and levels are counted first.
- *
+ * The checks of a POST before its message is parsed: of its headers, and of its
+ * body's size. A few bytes of JSON can cost a thousand times as much to parse,
+ * validate and complain about. So its values and levels are counted first.
  * @module
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1; RFC 8259 §9: an
- * implementation may set limits
+ *   implementation may set limits
  */
 import { bodyNotArrived } from "../net/body_bytes.ts";
 import { readBytes } from "../net/read_bytes.ts";
@@ -66,23 +65,19 @@ export interface MessageBody {
   longBytes: number;
 }
 
-/** The maximum memory of a message that does not count as long, in bytes. */
+/** The maximum memory of a short message, which is not counted. */
 const SHORT_BYTES = 4096;
 
-/**
- * The memory of a value in addition to its text, in bytes: 64 for an empty
- * object.
- */
+/** The memory of a value in addition to its text: 64 for an empty object. */
 const BYTES_PER_VALUE = 64;
 
 /**
  * Reads the body as JSON.
- *
  * @param sender see {@linkcode readBytes}
  * @throws {HttpError} 413 if the body is larger than {@linkcode BODY_BYTES},
- * 400 if it ends early or has too many chunks
+ *   400 if it ends early or has too many chunks
  * @throws {RpcError} on HTTP 400: -32700 if the body is not JSON, or is long
- * and not UTF-8; -32600 if it exceeds the limits
+ *   and not UTF-8; -32600 if it has too many values or levels
  */
 export async function readBody(
   request: Request,
@@ -126,7 +121,7 @@ function notJson(cause: unknown): RpcError {
   });
 }
 
-/** Lets other work run first, because a large body takes a while. */
+/** Lets other work run before a large body, which takes a while. */
 function othersTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
@@ -136,8 +131,7 @@ const strict = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Decodes UTF-8. The lenient decoder is much faster, but replaces invalid bytes
- * with U+FFFD. Only a text with U+FFFD is also decoded strictly.
- *
+ * with U+FFFD. So only a text with U+FFFD is also decoded strictly.
  * @throws {TypeError} for bytes that are not UTF-8
  */
 function decode(bytes: Uint8Array): string {
@@ -153,12 +147,12 @@ export const BODY_BYTES = 4 * 1024 * 1024;
  */
 export const MAX_BODY_VALUES = 10_000;
 
-/** The maximum depth to which objects and arrays may be nested. */
+/** The maximum depth of nested objects and arrays. */
 export const MAX_BODY_DEPTH = 200;
 
 /**
- * The minimum number of bytes for {@linkcode MAX_BODY_DEPTH} levels: two
- * brackets each.
+ * The minimum number of bytes for {@linkcode MAX_BODY_DEPTH} levels, which have
+ * two brackets each.
  */
 const MIN_DEEP_BYTES = 2 * MAX_BODY_DEPTH;
 
@@ -167,16 +161,15 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
 /**
- * The bytes that are checked, in about a millisecond, before other requests get
- * a turn.
+ * The bytes that are checked before other requests get a turn; takes about a
+ * millisecond.
  */
 export const SLICE_BYTES = 256 * 1024;
 
 /**
  * Checks the depth and the number of values of a JSON text in UTF-8, which may
- * turn out to be invalid. Yields after every slice, so that other requests can
- * run. Returns the number of values.
- *
+ * be invalid. Yields after every slice, so that other requests can run. Returns
+ * the number of values.
  * @throws {RpcError} -32600 on HTTP 400
  */
 export function* checkBodyLimits(bytes: Uint8Array): Generator<void, number> {

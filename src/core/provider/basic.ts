@@ -1,12 +1,11 @@
 /**
- * HTTP Basic authentication of our OAuth client.
- *
+ * HTTP Basic authentication of this server as an OAuth client.
  * @module
  */
 /**
  * Formats Basic credentials. Both parts are form-encoded first (RFC 6749
- * §2.3.1), but unlike in oauth4webapi `-`, `_` and `.` stay: some providers do
- * not decode the client ID.
+ * §2.3.1). Unlike in oauth4webapi, `-`, `_` and `.` are not encoded: some
+ * providers do not decode the client ID.
  */
 export function basicCredentials(
   clientId: string,

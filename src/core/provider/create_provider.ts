@@ -31,7 +31,7 @@ import { type OpenIdOptions, openIdProvider } from "./openid.ts";
 import type { Provider } from "./provider.ts";
 import { upstreamFetch } from "./upstream_fetch.ts";
 
-/** The options of an OpenID provider, except our OAuth client there. */
+/** The options of an OpenID provider, except the client's. */
 type Preset =
   & Omit<OpenIdOptions, "clientId" | "clientSecret">
   & {
@@ -111,7 +111,7 @@ const PRESETS: Readonly<
 
 export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
 
-/** Makes the provider that the settings select. Sends it no request yet. */
+/** Makes the provider that the settings select, without sending a request. */
 export function createProvider(
   settings: ProviderSettings,
   { fetch: send = sendOnce, timeoutSeconds, needed }: {

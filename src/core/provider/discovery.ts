@@ -10,18 +10,13 @@ import { SIGNATURE_ALGORITHMS } from "../oauth/signed_jwt.ts";
 import { misbehaved } from "./provider.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
-/** The time after which the metadata is fetched again, in seconds. */
 const METADATA_FRESH_SECONDS = 3600;
 
-/**
- * The time for which cached metadata is used while it cannot be fetched, in
- * seconds.
- */
+/** The time for which cached metadata is used while its fetches fail. */
 const METADATA_TTL_SECONDS = 24 * 3600;
 
 /**
- * The time after which a failed fetch is repeated, while there is cached
- * metadata.
+ * The time between two tries to fetch metadata, while there is cached metadata.
  */
 const METADATA_PAUSE_SECONDS = 60;
 
@@ -37,7 +32,8 @@ export const OAUTH_ENDPOINTS = REQUIRED.slice(0, 2);
 const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
 
 /**
- * A provider's metadata, limited to the methods and algorithms supported here.
+ * A provider's metadata, limited to methods and algorithms that this server
+ * supports.
  */
 export interface ProviderMetadata extends AuthorizationServer {
   readonly authorization_endpoint: string;
@@ -122,9 +118,9 @@ async function fetchMetadata(
 }
 
 /**
- * Parses a metadata document. oauth4webapi is not used, because it compares
- * issuers as URLs: `https://id.example` and `https://id.example/` would be
- * equal. It also allows no exceptions such as `isIssuer`.
+ * Parses a metadata document. oauth4webapi is not used: it compares issuers as
+ * URLs, so that `https://id.example` and `https://id.example/` are equal. It
+ * also allows no exceptions such as `isIssuer`.
  */
 function parseMetadata(
   document: Readonly<Record<string, unknown>>,

@@ -37,7 +37,7 @@ const PUBLIC_ISSUER = `${PUBLIC_ORIGIN}/login/oauth`;
 /** The scopes for the user and their verified addresses. */
 const SCOPES = ["read:user", "user:email"];
 
-/** Makes the GitHub provider. Sends it no request yet. */
+/** Makes the GitHub provider, without sending a request. */
 export function gitHubProvider(
   {
     name = "GitHub",
@@ -186,9 +186,9 @@ const ORGANIZATION_SCOPES = ["read:org", "write:org", "admin:org", "user"];
 /**
  * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
  * `id:42`. A name may pass to another organization, a number never does. No
- * name has a colon. Without a notice, GitHub leaves out organizations that have
- * not approved our OAuth client, and those that first require their own single
- * sign-on. A response header reports the latter.
+ * name has a colon. GitHub silently omits organizations that have not approved
+ * this OAuth client, and those that first require their own single sign-on. A
+ * response header reports the latter.
  */
 async function gitHubMemberships(
   ask: AuthorizedFetch,

@@ -34,9 +34,9 @@ export async function gitHubUser(
 }
 
 /**
- * Returns true if a 403 is due to a rate limit.
- *
- * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+ * True if a 403 is due to a rate limit.
+ * @see
+ *   https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
  */
 function isRateLimited({ status, headers }: Response): boolean {
   return status === 403 &&
@@ -44,7 +44,9 @@ function isRateLimited({ status, headers }: Response): boolean {
       headers.get("x-ratelimit-remaining") === "0");
 }
 
-/** The maximum number of verified, and of unverified, addresses of a user. */
+/**
+ * The maximum number of verified addresses of a user, and of unverified ones.
+ */
 const MAX_ADDRESSES = 30;
 
 interface Emails {
@@ -55,8 +57,8 @@ interface Emails {
 const NONE: Emails = { verified: [], unverified: [] };
 
 /**
- * Lists a person's addresses, the primary one first; undefined if the scope for
- * them is missing.
+ * Lists a person's e-mail addresses, the primary one first; undefined if the
+ * scope for them is missing.
  */
 async function readEmails(
   ask: AuthorizedFetch,

@@ -25,8 +25,8 @@ import {
 
 export interface RefreshOptions {
   /**
-   * An access token that the API has refused, so it is refreshed even before it
-   * expires.
+   * An access token that the API has refused, so that it is refreshed even
+   * before it expires.
    */
   rejected?: string;
   /** Further writes in the commit that stores the new tokens. */
@@ -39,20 +39,19 @@ export interface RefreshResult {
   written?: Write;
 }
 
-/** The pause before storing tokens is tried again, in milliseconds. */
 const STORE_PAUSE_MILLISECONDS = 200;
 
-/** The time from the start of a refresh for which closing the server waits. */
+/**
+ * The time for which closing the server waits for a refresh, from its start.
+ */
 const CLOSE_MILLISECONDS = 30_000;
 
-/**
- * The error for tokens that cannot be refreshed now; they may still be valid.
- */
+/** Tokens that cannot be refreshed now; they may still be valid. */
 class NotRefreshed extends Error {}
 
 export interface LeasedRefreshOptions {
   clock: Clock;
-  /** Runs work in the background; closing the server waits for it. */
+  /** Runs work in the background. Closing the server waits for it. */
   background(work: () => Promise<void>): unknown;
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
@@ -220,9 +219,8 @@ export function leasedRefresh<F extends StoredTokens>(
    * or the time is up, because the server may have revoked the old ones. Until
    * then, only this promise has the new tokens. Undefined if the record is gone
    * or has other tokens.
-   *
-   * @param extraWrites are written only by the first try: their checks may
-   * fail, and the result says if they were written
+   * @param extraWrites are written only by the first try, because their checks
+   *   may fail; the result says if they were written
    */
   async function keep(
     issuer: TokenIssuer,
@@ -252,8 +250,8 @@ export function leasedRefresh<F extends StoredTokens>(
   }
 
   /**
-   * Waits for a refresh, but no longer than a client would. The refresh goes
-   * on.
+   * Waits for a refresh, but no longer than a client would. The refresh itself
+   * continues.
    */
   function wait<T>(refresh: Promise<T>, { id, tokens }: F): Promise<T> {
     return within(waitSeconds * 1000, refresh, () => {

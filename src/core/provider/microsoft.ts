@@ -35,9 +35,9 @@ export function isMicrosoftIssuer(configured: string, named: string): boolean {
 
 /**
  * True if `issuer` matches the issuer in the metadata, which is a template at
- * Microsoft. The tenant in `issuer` must be `tenant`. If `tenant` is undefined,
- * any tenant matches: an authorization response has none, and the `id_token` is
- * checked later.
+ * Microsoft. Its tenant must be `tenant`. If `tenant` is undefined, any tenant
+ * matches: an authorization response has none, and the `id_token` is checked
+ * later.
  */
 export function isTenantIssuer(
   template: string,
@@ -54,12 +54,11 @@ export function isTenantIssuer(
 const GRAPH = "https://graph.microsoft.com/v1.0/";
 
 /**
- * Fetches a person's groups if their token had no space for them. Undefined if
+ * Fetches a person's groups if their token had no room for them. Undefined if
  * the token has the groups. Without `ask`, the groups stay unknown. The URL in
  * the token is ignored, because it belongs to an older API.
- *
  * @see
- * https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
+ *   https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
 export async function fetchOverageGroups(
   claims: Readonly<Record<string, unknown>>,

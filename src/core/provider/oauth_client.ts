@@ -1,8 +1,7 @@
 /**
- * Our OAuth client at a provider, with oauth4webapi: sends requests, checks
- * `iss` of authorization responses (RFC 9207), and verifies ID tokens with
- * their `nonce`.
- *
+ * This server's OAuth client at a provider, with oauth4webapi: sends requests,
+ * checks `iss` of authorization responses (RFC 9207), and verifies ID tokens
+ * with their `nonce`.
  * @see RFC 6749, RFC 7009, RFC 9207, OpenID Connect Core 1.0
  * @module
  */
@@ -42,14 +41,14 @@ export type IssuerMetadata = AuthorizationServer & {
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
 
 /**
- * Makes our OAuth client at a provider; without a secret it is public. Its
+ * Makes the OAuth client for a provider; without a secret it is public. Its
  * methods throw {@linkcode UpstreamError}.
  */
 export function oauthClient(
   fetchUpstream: UpstreamFetch,
   { clientId, clientSecret }: { clientId: string; clientSecret?: string },
 ) {
-  /** Loads oauth4webapi, and prepares our client and limits for it. */
+  /** Loads oauth4webapi, and prepares the client and limits for it. */
   async function load() {
     const oauth = await import("oauth4webapi");
     return {
@@ -68,7 +67,7 @@ export function oauthClient(
 
   /**
    * Sends a request. If the method of client authentication is refused, sends
-   * it with the next one.
+   * it again with the next one.
    */
   async function post(
     server: IssuerMetadata,
@@ -135,7 +134,7 @@ export function oauthClient(
       );
     },
 
-    /** Redeems a code, after checking its response's `iss` against `server`. */
+    /** Checks a response's `iss` against `server`, and redeems its code. */
     async redeem(
       server: IssuerMetadata,
       { code, codeVerifier, redirectUri, issuer }: UpstreamResponse,
@@ -195,10 +194,9 @@ export function oauthClient(
 
     /**
      * Verifies an `id_token` and returns its claims. It must be signed by the
-     * provider, be issued to our client, have the `nonce`, and not be expired.
-     *
+     * provider, be issued to this client, have the `nonce`, and not be expired.
      * @param isIssuer true if `iss` is the provider's; also gets the `tid`
-     * claim, or ""
+     *   claim, or ""
      * @see OpenID Connect Core §3.1.3.7
      */
     async verify(
@@ -248,8 +246,8 @@ export function oauthClient(
 }
 
 /**
- * Runs a check of oauth4webapi. Its message is kept: it names claims without
- * their values. Its cause is left out: it has tokens and claims.
+ * Runs a check of oauth4webapi. The error keeps its message, which names claims
+ * without their values, but not its cause, which has tokens and claims.
  */
 async function checked<T>(
   what: string,

@@ -1,7 +1,6 @@
 /**
- * An OpenID provider. The `nonce` and the rest of an `id_token` are checked by
- * `oauth_client.ts`.
- *
+ * An OpenID provider. `oauth_client.ts` checks the `nonce` and the rest of an
+ * `id_token`.
  * @see OpenID Connect Core 1.0
  * @module
  */
@@ -31,7 +30,7 @@ import {
 } from "./identity.ts";
 import { oauthClient } from "./oauth_client.ts";
 
-/** The options of an OpenID provider, with our OAuth client there. */
+/** The options of an OpenID provider, with this server's OAuth client there. */
 export interface OpenIdOptions {
   name: string;
   issuer: string;
@@ -45,7 +44,7 @@ export interface OpenIdOptions {
   scopes?: readonly string[];
   /** Query parameters added to the authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;
-  /** The `prompt` that `scopes` needs. */
+  /** The `prompt` that `scopes` requires. */
   prompt?: string;
   /**
    * The `prompt` that makes even a signed-in person sign in again; `login` by
@@ -71,14 +70,16 @@ export interface OpenIdOptions {
     ask?: AuthorizedFetch,
   ): Promise<{ groups: readonly string[]; hasMore: boolean } | undefined>;
   /**
-   * False to skip userinfo, if it has no claims beyond those of the `id_token`.
+   * False to skip userinfo if it has no claims beyond those of the `id_token`.
    */
   userinfo?: boolean;
-  /** The way in which the provider exchanges tokens; undefined if it cannot. */
+  /**
+   * The kind of token exchange that the provider supports; undefined if none.
+   */
   exchange?: ExchangeKind;
 }
 
-/** Makes an OpenID provider. Sends it no request yet. */
+/** Makes an OpenID provider, without sending a request. */
 export function openIdProvider(
   options: OpenIdOptions,
   fetchUpstream: UpstreamFetch,
@@ -236,7 +237,7 @@ export function openIdProvider(
 
 const NOTHING: ReadonlySet<Membership> = new Set();
 
-/** Compares issuers as the standards require: character by character. */
+/** Compares issuers character by character, as the standards require. */
 function isSame(a: string, b: string): boolean {
   return a === b;
 }
@@ -264,7 +265,7 @@ function scopesToRequest(
   return { scopes: [...usual, "offline_access"], prompt: "consent" };
 }
 
-/** Lists the parts of an identity that are missing in these claims. */
+/** Lists the parts of an identity that these claims lack. */
 function unknownIn(
   claims: Readonly<Record<string, unknown>>,
   { memberships = NOTHING, claims: names = {} }: OpenIdOptions,

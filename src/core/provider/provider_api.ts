@@ -13,9 +13,9 @@ import type { Provider } from "./provider.ts";
 const API_LABEL = /^(api|graph|www)\./;
 
 /**
- * True if a provider's access token may be sent to a URL. It must be of the
- * origin of the provider's API, or https in the domain of that API. If that API
- * is not known, the tool's author chooses the host; it must be https or
+ * True if a provider's access token may be sent to a URL. It must have the
+ * origin of the provider's API, or be https in the domain of that API. If that
+ * API is not known, the tool's author chooses the host; it must be https or
  * loopback.
  */
 export function isProviderAddress(url: URL, apiUrl?: string): boolean {
@@ -27,7 +27,7 @@ export function isProviderAddress(url: URL, apiUrl?: string): boolean {
     (url.hostname === domain || url.hostname.endsWith(`.${domain}`));
 }
 
-/** Returns the URL of a request to the provider's API. */
+/** Resolves a URL or path of the provider's API. */
 export function providerRequestUrl(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
   input: string | URL,

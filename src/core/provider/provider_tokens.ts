@@ -1,7 +1,6 @@
 /**
  * A grant's tokens at the provider: for endpoints, and for tools that call the
- * provider's API on behalf of their caller.
- *
+ * provider's API for their caller.
  * @module
  */
 import type { BoundedRequest, Identity, Upstream } from "../caller.ts";
@@ -30,13 +29,11 @@ import { askProvider, identifyAgain } from "./unavailable.ts";
 export interface GrantWithKey {
   grant: Pick<Grant, "id"> & KnownPerson;
   dataKey(): Promise<Uint8Array>;
-  /** The encrypted tokens, if already read. */
   sealed?: Entry<UpstreamRecord>;
 }
 
-/** A JWT of a provider by which a person has authenticated here. */
+/** A JWT of a provider, by which a person has authenticated to this server. */
 export interface PresentedJwt {
-  /** The id of the provider. */
   provider: string;
   accessToken: string;
 }
@@ -91,7 +88,7 @@ export function providerTokens(
 
   /**
    * Replaces an access token that the provider's API has refused. Undefined if
-   * the provider still accepts it elsewhere, or it cannot be replaced.
+   * the provider itself still accepts the token, or it cannot be replaced.
    */
   async function renew(
     provider: Provider,
@@ -227,11 +224,9 @@ export function providerTokens(
     /**
      * Refreshes tokens that would soon expire. Without a refresh token it does
      * nothing: the grant may outlive the tokens. Returns true if new tokens
-     * were stored, and `extraWrites` with them; otherwise `extraWrites` were
-     * not written.
-     *
+     * were stored, together with `extraWrites`; otherwise neither was.
      * @throws {ChallengeError} if the provider no longer accepts the tokens;
-     * the grant has then ended
+     *   the grant has then ended
      * @throws {HttpError} 503 if the provider does not respond
      */
     async refreshIfDue(

@@ -8,7 +8,7 @@ import { outsideTrace, telemetry } from "../telemetry/current.ts";
 import type { Identity } from "../caller.ts";
 import { misbehaved, type Provider, UpstreamError } from "./provider.ts";
 
-/** The minimum time between two checks, because strangers can trigger them. */
+/** The minimum time between two checks, because anyone can cause them. */
 const CHECK_MILLISECONDS = 60_000;
 
 /**

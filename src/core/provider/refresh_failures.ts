@@ -7,7 +7,7 @@
 import { LatestMap } from "../latest_map.ts";
 import { UpstreamError } from "./provider.ts";
 
-/** The maximum time for which a failure is remembered, in seconds. */
+/** The maximum time for which a failure is remembered. */
 const MAX_SECONDS = 60;
 
 interface Failure {
@@ -18,7 +18,7 @@ interface Failure {
 }
 
 export class RefreshFailures {
-  /** The latest failures by the id of the token record. */
+  /** The latest failures, keyed by the id of the token record. */
   readonly #latest = new LatestMap<Failure>();
 
   /** @param minSeconds the minimum time for which a failure is remembered */
@@ -43,7 +43,7 @@ export class RefreshFailures {
     this.#latest.set(id, { tokens, cause }, milliseconds);
   }
 
-  /** Forgets that a refresh timed out, once it has ended after all. */
+  /** Forgets that a refresh timed out, because it has ended after all. */
   endWait(id: string): void {
     if (this.#latest.get(id)?.cause === undefined) this.#latest.delete(id);
   }

@@ -11,7 +11,6 @@ const RENEWED_MILLISECONDS = 60_000;
 
 interface Renewal<T> {
   rejected: string;
-  /** The new tokens. */
   token: Promise<T | undefined>;
 }
 

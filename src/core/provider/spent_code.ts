@@ -1,7 +1,6 @@
 /**
- * Handles errors after the provider's code was redeemed: it cannot be redeemed
- * again.
- *
+ * Handles errors after the provider's code was redeemed, which is possible only
+ * once.
  * @module
  */
 import { UpstreamError } from "./provider.ts";

@@ -1,7 +1,6 @@
 /**
- * Interfaces for refreshing stored tokens of another server: of their store,
- * and of the server that issued them.
- *
+ * The interfaces for refreshing stored tokens of another server: the store, and
+ * the server that issued the tokens.
  * @module
  */
 import type { Write } from "../kv/transaction.ts";
@@ -24,9 +23,7 @@ export interface LeasedTokenStore<F extends StoredTokens> {
   /** Takes the lease to refresh tokens; undefined if another process has it. */
   lease(found: F): Promise<F | undefined>;
   release(leased: F): Promise<void>;
-  /**
-   * Replaces the tokens. Returns false if the record has changed in between.
-   */
+  /** Replaces the tokens. Returns false if the record has changed meanwhile. */
   replace(leased: F, tokens: string, extraWrites?: Write): Promise<boolean>;
   /** Waits until the lease is released or has expired. */
   waitForLease(found: F, signal: AbortSignal): Promise<void>;
@@ -45,7 +42,8 @@ export interface TokenIssuer {
   end(cause?: unknown): Promise<Error>;
   /**
    * Makes the error for tokens that have expired by this server's clock.
-   * Undefined if the issuer still accepts them, because the clock may be ahead.
+   * Undefined if the issuer still accepts them, because this clock may be
+   * ahead.
    */
   expired(tokens: UpstreamTokens): Promise<Error | undefined>;
   /** Makes the error for tokens whose record is gone. */
@@ -53,13 +51,12 @@ export interface TokenIssuer {
   /** Makes the error for a server that does not respond. */
   unavailable(cause?: unknown): Error;
   /**
-   * Discards new tokens that cannot be stored: their record is gone, or is now
-   * of another account.
+   * Discards new tokens that cannot be stored, because their record is gone or
+   * belongs to another account now.
    */
   discard?(tokens: UpstreamTokens): Promise<unknown>;
 }
 
-/** Parses stored tokens. */
 export function parseTokens(
   { tokens }: Pick<StoredTokens, "tokens">,
 ): UpstreamTokens {

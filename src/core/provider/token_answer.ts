@@ -10,7 +10,6 @@ import { secondsOfUse } from "../oauth/lifetimes.ts";
 import { misbehaved, UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { readObject } from "./upstream_fetch.ts";
 
-/** The tokens of a token response; `idToken` if it has one. */
 export interface TokenAnswer {
   tokens: UpstreamTokens;
   idToken?: string;
@@ -18,12 +17,12 @@ export interface TokenAnswer {
 
 const MAX_TOKEN_BYTES = 16 * 1024;
 
-/** True if a token, or the JSON of several, is too long to be stored. */
+/** True if a token, or the JSON of several, is too long for the database. */
 export function isTooLong(tokens: string): boolean {
   return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
 }
 
-/** The kinds of error codes; any other code is `misbehaved`. */
+/** The kinds of error codes. Any other code is `misbehaved`. */
 const KINDS: Readonly<Record<string, UpstreamError["kind"]>> = {
   invalid_grant: "dead",
   bad_verification_code: "dead",

@@ -1,12 +1,11 @@
 /**
  * Token exchange: access tokens of services behind a provider, in exchange for
  * the access token of a person's sign-in. By RFC 8693, or by Microsoft's older
- * on-behalf-of flow. Exchanged tokens are only in memory: they can be got
- * again.
- *
+ * on-behalf-of flow. Exchanged tokens are only in memory, because they can be
+ * requested again.
  * @see RFC 8693
  * @see
- * https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
+ *   https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
  * @module
  */
 import { now, systemClock } from "../clock.ts";
@@ -36,7 +35,7 @@ export interface SubjectToken {
 
 /**
  * Error codes for an access token that the provider no longer accepts:
- * Microsoft's, RFC 8693 §2.2.2's, Keycloak's.
+ * Microsoft's, RFC 8693 §2.2.2's and Keycloak's.
  */
 const REFUSED_SUBJECT = ["invalid_grant", "invalid_request", "invalid_token"];
 
@@ -79,7 +78,7 @@ export function tokenExchanges() {
   });
 }
 
-/** Computes a key from everything on which an exchanged token depends. */
+/** Computes a key from everything that an exchanged token depends on. */
 function keyFor(
   id: string,
   accessToken: string,
@@ -158,7 +157,10 @@ const PAUSE_MILLISECONDS = 60_000;
 
 interface Kept {
   tokens: Promise<UpstreamTokens>;
-  /** The time when a refused token was replaced by these; else `-Infinity`. */
+  /**
+   * The time at which these tokens replaced a refused one; `-Infinity` if they
+   * did not.
+   */
   replacedMilliseconds: number;
 }
 
@@ -169,7 +171,9 @@ interface Kept {
 export class KeptTokens {
   readonly #kept = new LatestMap<Kept>();
 
-  /** Returns the tokens kept under a key; otherwise requests them by `ask`. */
+  /**
+   * Returns the tokens in memory under a key; otherwise requests them by `ask`.
+   */
   get(
     key: string,
     ask: () => Promise<UpstreamTokens>,
@@ -178,8 +182,8 @@ export class KeptTokens {
   }
 
   /**
-   * Replaces an access token that its service has refused. Undefined if that
-   * gives the same token, or one was already replaced in the last minute.
+   * Replaces an access token that its service has refused. Undefined if the new
+   * one is the same, or one was already replaced within the last minute.
    */
   async replace(
     key: string,
@@ -217,7 +221,6 @@ export class KeptTokens {
   }
 }
 
-/** The time for which to keep tokens, in milliseconds. */
 function lifetimeOf({ expiresAt }: UpstreamTokens): number {
   const seconds = expiresAt === undefined
     ? ENDLESS_KEPT_SECONDS

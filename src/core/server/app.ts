@@ -38,7 +38,7 @@ export interface App extends Pick<SignIn, "upstream" | "exchange"> {
   close(): Promise<void>;
 }
 
-/** Health checks, whose `Host` is not checked, because they reveal nothing. */
+/** Health checks. Their `Host` is not checked, because they reveal nothing. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
@@ -124,8 +124,8 @@ async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
 }
 
 /**
- * Adds the middleware of all requests: CORS, a name for the log, the log,
- * `Host`, bounds of bodies. The author's routes handle requests from other
+ * Adds the middleware of all requests: CORS, a reference for the log, the log,
+ * `Host`, limits of bodies. The author's routes handle requests from other
  * origins themselves; on loopback, such requests are refused as on `/mcp`.
  */
 function addMiddleware(

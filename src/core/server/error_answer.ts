@@ -1,6 +1,5 @@
 /**
- * The only place that turns an exception into a response outside `/mcp`.
- *
+ * Turns exceptions into responses, everywhere outside `/mcp`.
  * @module
  */
 import type { Context, ErrorHandler } from "@hono/hono";
@@ -51,8 +50,8 @@ export function errorAnswer(
 
 /**
  * Returns the response of a Hono `HTTPException` that an author's route or
- * middleware throws; undefined for other errors. Found by its method, because
- * the author's Hono may be another copy than ours.
+ * middleware throws; undefined for other errors. It is recognized by its
+ * method, because the author may use another copy of Hono.
  */
 function exceptionResponse(
   error: Error & { getResponse?(): unknown },
@@ -108,7 +107,10 @@ function headersFor(
   return status === 503 ? { "Retry-After": "5" } : {};
 }
 
-/** Returns an error code for a status, of RFC 6749 §4.1.2.1 if possible. */
+/**
+ * Returns the error code of RFC 6749 §4.1.2.1 that fits a status, or another
+ * one.
+ */
 function oauthCodeOf(status: number): string {
   switch (status) {
     case 404:

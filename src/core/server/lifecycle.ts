@@ -22,7 +22,7 @@ import type { ServerDefinitions } from "../catalogue/compiled_definitions.ts";
 import type { ProvidedTool } from "../catalogue/compiled_tool.ts";
 import type { SecretSettings } from "../mcp/exchange/secret_settings.ts";
 
-/** An error because a service did not start; `cause` is its exception. */
+/** A service that did not start; `cause` is its exception. */
 export class ServiceError extends Error {
   /** The name of the class. */
   override name = "ServiceError";
@@ -43,8 +43,8 @@ export class Lifecycle {
   secrets?: SecretSettings;
 
   /**
-   * @param services the services, each after those that it needs
-   * @param settings parsed values by the names of their variables
+   * @param services the services, each after the ones that it needs
+   * @param settings parsed values, keyed by variable
    */
   constructor(
     private readonly services: readonly Service<unknown>[],

@@ -16,8 +16,8 @@ import { telemetry } from "../telemetry/current.ts";
 import { methodName } from "../telemetry/redaction.ts";
 
 /**
- * Routes that machines request all day, logged at `debug` unless the status is
- * 500 or more.
+ * Matches routes that machines request all day. They are logged at `debug`
+ * unless the status is 500 or more.
  */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 

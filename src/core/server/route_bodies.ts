@@ -1,7 +1,6 @@
 /**
- * Bounds the bodies that an author's routes read, in any way, like those of
+ * Limits the bodies that an author's routes read, in any way, like those of
  * `/mcp`, unless a route allows more.
- *
  * @module
  */
 import type { Context, MiddlewareHandler } from "@hono/hono";
@@ -14,16 +13,16 @@ import { BODY_BYTES } from "../protocol/transport.ts";
 import type { BodyBounds } from "./server_options.ts";
 
 /**
- * The number of chunks that a route's body may have beyond those of a form:
- * some programs send a file line by line.
+ * The number of chunks that a route's body may have beyond those of a form,
+ * because some programs send a file line by line.
  */
 const MORE_CHUNKS = 900;
 
-/** The bounded bodies, keyed by the request that a route gets. */
+/** The limited bodies, keyed by the request that a route gets. */
 const bodies = new WeakMap<Request, BoundedBody>();
 
 /**
- * Makes the middleware that bounds the bodies of requests to an author's
+ * Makes the middleware that limits the bodies of requests to an author's
  * routes.
  */
 export function boundedBodies(

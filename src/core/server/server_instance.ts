@@ -15,7 +15,7 @@ import type { ServerCore, ServerDependencies } from "./server_core.ts";
 import type { Server } from "./server_options.ts";
 import { failureResponse, ServerSites } from "./server_sites.ts";
 
-/** A running server; the test kit uses more of it than {@linkcode Server}. */
+/** A running server. The test kit uses more of it than {@linkcode Server}. */
 export class ServerInstance implements Server {
   readonly #sites: ServerSites;
   readonly #core: ServerCore;
@@ -127,9 +127,8 @@ export class ServerInstance implements Server {
 }
 
 /**
- * Checks that the settings list at most one provider if the app brings its own.
- * The app's provider replaces the listed one.
- *
+ * Checks that the settings list at most one provider if the app has its own,
+ * which then replaces the listed one.
  * @throws {ConfigError}
  */
 function checkSingleProvider({ oauth }: AuthConfig): void {

@@ -1,7 +1,6 @@
 /**
- * One public address of a server: its authentication, the `/mcp` endpoint, and
+ * A server at one public base URL: its authentication, the `/mcp` endpoint, and
  * the other routes, which are loaded at the first request for one.
- *
  * @module
  */
 import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
@@ -35,7 +34,7 @@ export class ServerSite {
   readonly #basePath: string;
   #loading?: Promise<App>;
 
-  /** @param baseUrl the site's address; undefined while it is not known */
+  /** @param baseUrl the base URL; undefined while it is not known */
   constructor(
     private readonly core: ServerCore,
     private readonly baseUrl: string | undefined,
@@ -121,7 +120,7 @@ export class ServerSite {
     });
   }
 
-  /** @throws {HttpError} 500 if the server does not know its address */
+  /** @throws {HttpError} 500 if the server does not know its base URL */
   #knownUrl(): string {
     if (this.baseUrl !== undefined) return this.baseUrl;
     throw new HttpError(500, "BASE_URL is not set");
@@ -129,7 +128,7 @@ export class ServerSite {
 }
 
 /**
- * Makes the authentication by the configured strategies; some strategies are
+ * Makes the authentication by the configured strategies, some of which are
  * loaded by the first call.
  */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {

@@ -1,6 +1,5 @@
 /**
- * All sites of a server; finds the site that a request was sent to.
- *
+ * A server at all of its base URLs; finds the one that a request was sent to.
  * @module
  */
 import { HttpError } from "../errors.ts";
@@ -18,12 +17,15 @@ import {
 } from "./server_core.ts";
 import { ServerSite } from "./server_site.ts";
 
-/** The sites of a server, each made at the first request for it. */
+/**
+ * The {@linkcode ServerSite} of each base URL, made at the first request for
+ * it.
+ */
 export class ServerSites {
   readonly core: ServerCore;
-  /** `BASE_URL`, or the first address that became known; undefined before. */
+  /** `BASE_URL`, or the first base URL that became known; undefined before. */
   #home?: string;
-  /** The last valid `Host`, because clients use one name all day. */
+  /** The last valid `Host`. Most clients always send the same. */
   #goodHost?: string | null;
   readonly #sites = new Map<string | undefined, ServerSite>();
 
@@ -32,7 +34,7 @@ export class ServerSites {
     this.core = openCore(plan, given, this);
   }
 
-  /** True once the server knows its own address. */
+  /** True once the server knows its own base URL. */
   get hasHome(): boolean {
     return this.#home !== undefined;
   }
@@ -44,16 +46,16 @@ export class ServerSites {
   }
 
   /**
-   * Returns the server's site at one of its public base URLs; without an
-   * address, the one at `BASE_URL`, or else at the first known.
+   * Returns the server at one of its base URLs; without `address`, at
+   * `BASE_URL` or the first one known.
    */
   site(address = ""): ServerSite {
     return this.#site(address === "" ? this.#home : address);
   }
 
   /**
-   * Lists the addresses whose durable work runs in this process. The empty
-   * address is that of callers who are the same person at every address.
+   * Lists the base URLs whose durable work runs in this process. The empty one
+   * is for callers who are the same person at every base URL.
    */
   addresses(): readonly string[] {
     const { config: { baseUrl, auth } } = this.core.plan;
@@ -90,9 +92,8 @@ export class ServerSites {
   }
 
   /**
-   * Checks `Host`, from which the runtime makes the URL of the request: an
+   * Checks `Host`, from which the runtime makes the URL of the request. An
    * invalid `Host` would change the path, or make no URL at all.
-   *
    * @throws {HttpError} 400
    */
   #checkHost({ headers, url }: Request): void {
@@ -105,7 +106,7 @@ export class ServerSites {
   }
 
   /**
-   * Finds the site at the address that a request was sent to. Without
+   * Finds the server at the base URL that a request was sent to. Without
    * `BASE_URL`, a server on loopback has several names; clients treat each as
    * another server.
    */
@@ -144,7 +145,7 @@ export class ServerSites {
   }
 }
 
-/** The methods with which no `Request` can be made, in upper or lower case. */
+/** Matches methods with which no `Request` can be made. */
 const FORBIDDEN_METHODS = /^(?:connect|trace|track)$/i;
 
 /** @throws {HttpError} 405 for a method that no route has */
@@ -156,7 +157,8 @@ function checkMethod({ method }: Request): void {
 }
 
 /**
- * Logs an internal error before any route was found, and makes the response.
+ * Logs an internal error from before any route was found, and makes the
+ * response.
  */
 export function failureResponse(
   log: Logger,

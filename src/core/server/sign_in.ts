@@ -1,6 +1,5 @@
 /**
- * The sign-in of a server at one public address, with its providers.
- *
+ * The sign-in of a server at one base URL, with its providers.
  * @module
  */
 import { firstOf } from "../first_of.ts";
@@ -54,7 +53,7 @@ function onlyReads({ annotations }: CompiledTool): number {
   return Number(annotations?.readOnlyHint === true);
 }
 
-/** Makes the sign-in at one public address. */
+/** Makes the sign-in at one base URL. */
 export function signInAt(
   core: Pick<
     ServerCore,

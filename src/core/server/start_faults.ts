@@ -53,8 +53,7 @@ export class StartFaults {
   /**
    * Throws all faults, if there are any, including those that only compiling
    * the definitions finds.
-   *
-   * @throws {CatalogueError} if options are wrong, and maybe settings too
+   * @throws {CatalogueError} if options are wrong, and maybe settings, too
    * @throws {ConfigError} if only settings are wrong
    */
   throwAll(features: readonly Feature[]): void {
@@ -89,8 +88,8 @@ function soundOf(options: unknown): ServerOptions {
 }
 
 /**
- * Makes a stand-in for a faulty definition that has a name, for checks that
- * depend on the definition: it has the name and the members without faults.
+ * Makes a replacement for a faulty definition that has a name. It has the name
+ * and the members without faults, for checks that depend on the definition.
  */
 function namesake(item: unknown): unknown[] {
   if (kinds.nameOf(item) === undefined) return [];

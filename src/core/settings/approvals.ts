@@ -9,7 +9,7 @@ import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 import type { Tool } from "../../authoring/tool.ts";
 import { ConfigError } from "./complaint.ts";
 
-/** A rule of the operator. */
+/** A rule of `APPROVALS`. */
 export interface ApprovalRule {
   /** Matches the names of tools. */
   pattern: RegExp;
@@ -20,9 +20,8 @@ export interface ApprovalRule {
 
 /**
  * Parses entries separated by semicolons or line ends, each `pattern=caller` or
- * `pattern=scope`; with `+passkey` at the end, a passkey is required. `*` in a
+ * `pattern=scope`. With `+passkey` at the end, a passkey is required. `*` in a
  * pattern matches any letters.
- *
  * @throws {ConfigError} for an entry that is malformed, or matches no tool
  */
 export function parseApprovals(
@@ -65,8 +64,8 @@ export function parseApprovals(
 }
 
 /**
- * Adds the rules to a tool, so that every call needs approval. A scope that the
- * author requires of the approver stays.
+ * Adds the rules to a tool, so that every call needs approval. The approver
+ * still needs the scope that the author requires, if any.
  */
 export function withApprovals<T extends Tool & { author?: Tool }>(
   tool: T,

@@ -64,7 +64,7 @@ export const CLIENTS = settingsOf({
   },
 });
 
-/** Parses the clients that the operator set up. */
+/** Parses `OAUTH_CLIENTS`. */
 export function parseClients(settings: Settings): readonly Client[] {
   const setting = CLIENTS.OAUTH_CLIENTS;
   const got = settings.read(setting);

@@ -15,7 +15,10 @@ import {
   wholeNumber,
 } from "./shapes.ts";
 
-/** A setting for credentials; shorter credentials could be guessed. */
+/**
+ * A setting for credentials. The minimum length is there because shorter ones
+ * could be guessed.
+ */
 const SECRET = {
   shape: listOf(
     "credentials of at least 16 ASCII characters",
@@ -68,14 +71,14 @@ export interface JwtConfig {
   issuers: readonly { issuer: string; jwksUrl: string }[];
   /** The accepted audiences; a token must have one of them. */
   audiences: readonly string[];
-  /** The accepted difference between an issuer's clock and ours. */
+  /** The accepted difference between an issuer's clock and this server's. */
   leewaySeconds: number;
   /**
-   * The accepted `typ`s in lower case without `application/`; "" accepts a
+   * The accepted `typ`s in lower case without `application/`. "" accepts a
    * token without `typ`.
    */
   types: readonly string[];
-  /** The claims that may hold scopes; the first one present is used. */
+  /** The claims that may contain scopes. The first one present is used. */
   scopeClaims: readonly string[];
 }
 

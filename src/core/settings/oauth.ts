@@ -1,7 +1,6 @@
 /**
- * The settings of `AUTH_STRATEGY=oauth`: our own authorization server in front
- * of a provider, and the lifetimes of grants and tokens.
- *
+ * The settings of `AUTH_STRATEGY=oauth`: this server's own authorization server
+ * in front of a provider, and the lifetimes of grants and tokens.
  * @module
  */
 import type { Client } from "../oauth/client.ts";
@@ -21,7 +20,7 @@ import { wholeNumber } from "./shapes.ts";
 export interface OAuthConfig extends PeopleConfig {
   /** The providers at which people sign in, in the order of the setting. */
   providers: ListedProviders;
-  /** Clients that the operator set up. */
+  /** The clients of `OAUTH_CLIENTS`. */
   clients: readonly Client[];
   policy: ClientPolicy;
   lifetimes: Lifetimes;
@@ -35,7 +34,7 @@ export interface OAuthConfig extends PeopleConfig {
    * scope.
    */
   permissions?: readonly PermissionRule[];
-  /** Client ID metadata documents; an empty list of domains accepts all. */
+  /** Client ID metadata documents. An empty list of domains accepts all. */
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
 }
 
@@ -50,7 +49,9 @@ export function subjectIds(
   ];
 }
 
-/** Finds the setting for issuers of assertions, if a feature has it. */
+/**
+ * Finds the setting for issuers of assertions; undefined if no feature has it.
+ */
 export function assertionSetting(
   { options: { features = [] } }: Settings,
 ): IssuerSetting | undefined {
@@ -105,8 +106,8 @@ const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * The settings of lifetimes. Shortening one shortens open grants and tokens,
- * too.
+ * The settings of lifetimes. A shorter lifetime also shortens open grants and
+ * tokens.
  */
 export const LIFETIMES = settingsOf({
   OAUTH_ACCESS_TOKEN_MINUTES: {

@@ -94,18 +94,18 @@ export const PEOPLE = settingsOf({
 });
 
 export interface PeopleConfig {
-  /** The people who may sign in; an empty list means everyone. */
+  /** The people who may sign in. An empty list means everyone. */
   allowedUsers: readonly ListEntry[];
   /** The people who may see everyone's grants. */
   admins: readonly ListEntry[];
   /** The blocked people and clients. */
   blocked: readonly ListEntry[];
   /**
-   * The days for which a connection's latest calls are stored; 0 means never.
+   * The days for which a connection's latest calls are stored; 0 stores none.
    */
   ledgerDays: number;
   /**
-   * The keys that encrypt people's secrets, the newest first; if empty, no
+   * The keys that encrypt people's secrets, the newest first. If empty, no
    * secrets can be stored.
    */
   secretsKeys: readonly string[];
@@ -147,7 +147,9 @@ const KINDS: Readonly<
   dev: MEMBERSHIPS,
 };
 
-/** True if people sign in at the development provider, with any name. */
+/**
+ * True if people sign in at the development provider, which accepts any name.
+ */
 function isTried({ providers }: KnownNames): boolean {
   return providers.some(({ kind }) => kind === "dev");
 }
@@ -189,9 +191,9 @@ function readList(
 }
 
 /**
- * Warns of rules about memberships that no configured provider reports,
- * although an app's own provider may. Complains of rules about memberships that
- * any tenant could give to its own people.
+ * Warns of rules about memberships that no configured provider reports; an
+ * app's own provider may still report them. Complains of rules about
+ * memberships that any tenant could give to its own people.
  */
 function checkMemberships(
   settings: Settings,

@@ -29,12 +29,10 @@ const OF_CORE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "AUTH_STRATEGY=jwt": Object.values(JWT),
 };
 
-/** The variable with the address that `deno task dev` last announced. */
+/** The variable with the URL that `deno task dev` last announced. */
 export const ANNOUNCED = "TOOL_SERVER_ANNOUNCED";
 
-/**
- * Variables that are set by the platform or the process itself, not by people.
- */
+/** Variables that the platform or the process sets, not people. */
 const PLATFORM = [
   ANNOUNCED,
   "DENO_DEPLOYMENT_ID",
@@ -47,7 +45,6 @@ const PLATFORM = [
 ];
 
 export interface OwnSetting extends NamedSetting {
-  /** True if the setting has no default. */
   isRequired: boolean;
 }
 
@@ -72,10 +69,7 @@ export class SettingsTable {
     this.variables = [...this.settings.map(({ name }) => name), ...PLATFORM];
   }
 
-  /**
-   * True for a variable that a setting reads, or that Deno or the platform
-   * sets.
-   */
+  /** True for a variable that a setting, Deno or the platform uses. */
   has(variable: string): boolean {
     return this.variables.includes(variable) || variable.startsWith("DENO_");
   }

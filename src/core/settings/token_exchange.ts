@@ -9,10 +9,10 @@ import type { ProviderApplication, ProviderConfig } from "./application.ts";
 import { PROVIDER } from "./provider.ts";
 import { type ListedProvider, renameFor } from "./providers.ts";
 
-/** The kind of exchange: RFC 8693, or Microsoft's older on-behalf-of grant. */
+/** RFC 8693, or Microsoft's older on-behalf-of grant. */
 export type ExchangeKind = "token-exchange" | "on-behalf-of";
 
-/** The hosts of Microsoft Entra in its clouds. */
+/** Matches the hosts of Microsoft Entra in its clouds. */
 const ENTRA_HOST =
   /^login\.(microsoftonline\.(com|us)|partner\.microsoftonline\.cn)$|\.ciamlogin\.com$/;
 
@@ -54,9 +54,9 @@ export function providerOf(
 }
 
 /**
- * Lists the missing settings without which no one can have an account at these
- * services. Microsoft exchanges only a token for our own application, so the
- * sign-in has to request a scope of that application.
+ * Lists the unset settings without which no one can have an account at these
+ * services. Microsoft only exchanges tokens for the application itself, so the
+ * sign-in has to request one of its scopes.
  */
 export function missingForExchange(
   services: readonly UpstreamAccount[],
@@ -74,7 +74,10 @@ export function missingForExchange(
   return [...new Set(missing)];
 }
 
-/** True if the sign-in requests a scope of our own application at Microsoft. */
+/**
+ * True if the sign-in requests a scope of this server's own application at
+ * Microsoft.
+ */
 export function asksForOwnScope(
   { scopes = [], clientId }: Pick<ProviderApplication, "scopes" | "clientId">,
 ): boolean {

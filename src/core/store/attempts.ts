@@ -25,21 +25,18 @@ export interface Attempt {
   failure?: string;
   /** True if nothing proves that the client exists. */
   isStranger: boolean;
-  /** The number of equal attempts that this entry counts. */
+  /** The number of equal attempts that this entry stands for. */
   count: number;
 }
 
 /**
- * The maximum length of a client and of a failure, so that all attempts fit
- * into 64 KiB.
+ * The maximum length of a client's name and of a failure, so that all attempts
+ * fit into 64 KiB.
  */
 const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 
-/**
- * The maximum numbers of entries: failures and successes of known clients, and
- * attempts of strangers.
- */
+/** The maximum number of failures of known clients. */
 const MAX_FAILURES = 30;
 const MAX_SUCCESSES = 15;
 const MAX_STRANGERS = 15;
@@ -48,9 +45,9 @@ const MAX_STRANGERS = 15;
 export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
 
 /**
- * Adds an attempt, or raises the count of an equal one. For attempts of
- * strangers only step and error code are compared, because strangers can make
- * up any number of names.
+ * Adds an attempt, or raises the count of an equal one. For unknown clients
+ * only step and error code are compared, because clients can make up any number
+ * of names.
  */
 export function addAttempt(
   attempts: readonly Attempt[],
@@ -69,7 +66,7 @@ export function addAttempt(
 
 /**
  * Sorts and truncates attempts: failures and successes of known clients, then
- * strangers.
+ * unknown clients.
  */
 function arrange(attempts: readonly Attempt[]): Attempt[] {
   const newestFirst = attempts.toSorted((one, other) => other.at - one.at);
@@ -85,7 +82,7 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
 }
 
 /**
- * Truncates a list: drops the oldest entry of the most frequent failure first.
+ * Truncates a list. Drops the oldest entry of the most frequent failure first.
  */
 function dropFairly(failures: Attempt[], most: number): Attempt[] {
   const kept = [...failures];
@@ -126,7 +123,9 @@ export function attemptStore(database: Database, log: Logger) {
       attempts.note({ ...attempt, at: database.now(), count: 1 });
     },
 
-    /** Lists attempts: failures first, strangers last, each newest first. */
+    /**
+     * Lists attempts: failures first, unknown clients last, each newest first.
+     */
     async list(): Promise<readonly Attempt[]> {
       await attempts.flush();
       return await attempts.read();

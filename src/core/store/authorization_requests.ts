@@ -1,9 +1,8 @@
 /**
  * Authorization requests while they pass through a browser: to consent, to the
- * provider, and back. The handle names the request in the consent form and is
- * the `state` towards the provider. The handle is of no use without the
- * browser's cookie.
- *
+ * provider, and back. The handle names the request in the consent form, and is
+ * the `state` towards the provider. It is of no use without the browser's
+ * cookie.
  * @module
  */
 import { checkBlocks, unlessBlocked } from "./blocks.ts";
@@ -30,7 +29,7 @@ interface RequestRecord extends Leasable {
   clientName: string;
   /** The scopes that the client's request named. */
   named: readonly string[];
-  /** The offered scopes that the person has revoked earlier. */
+  /** The offered scopes that the person has revoked before. */
   revokedScopes?: readonly string[];
   /**
    * True if the client needs no consent, so that the person only chooses a
@@ -48,14 +47,14 @@ interface RequestRecord extends Leasable {
   refusedIn?: "consent" | "upstream";
   /** True if the request ended with a code, not with a refusal. */
   isSignedIn?: boolean;
-  /** The code, sealed with a key derived from the handle. */
+  /** The code, encrypted with a key derived from the handle. */
   sealedCode?: string;
   /** True if the provider has already refused one code as unknown or used. */
   hasDeadCode?: boolean;
 }
 
 /**
- * A request as it was read; a change fails if the request has changed since.
+ * A request as it was read. A change fails if the request has changed since.
  */
 export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
@@ -172,7 +171,7 @@ export function authorizationRequestStore(database: Database) {
 
     /**
      * Leases a request, to redeem the provider's code. Returns undefined if
-     * another process holds the lease. A lease lapses if its process dies.
+     * another process holds the lease. The lease lapses if its process dies.
      */
     async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
       if (found.value.phase !== "upstream") return undefined;
@@ -180,8 +179,8 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Returns the code of a request, if the response with the code was replaced
-     * by a 503.
+     * Returns the code of a request if the client did not get it, but a 503.
+     * Undefined otherwise.
      */
     async replayCode(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;

@@ -1,8 +1,7 @@
 /**
- * Cancellations of 2025 clients for requests that run in another process. A
+ * Cancellations of MCP 2025 clients for requests that run in another process. A
  * cancellation has a time, so that it does not cancel a later request with the
  * same id.
- *
  * @module
  * @see MCP 2025-11-25, Cancellation
  */
@@ -14,13 +13,13 @@ const CANCELLATION_SECONDS = 5 * 60;
 /** The minimum time between reads of a remote database, which cost money. */
 const REMOTE_PAUSE_MILLISECONDS = 1000;
 /**
- * The accepted difference between two clocks, and the time by which a
- * cancellation may precede its request.
+ * The accepted difference between two clocks, and between a cancellation and
+ * its later request.
  */
 const TOLERANCE_MILLISECONDS = 10_000;
 
 interface Cancellation extends Expiring {
-  /** The time in milliseconds, because requests may take less than a second. */
+  /** Milliseconds, because requests may take less than a second. */
   atMilliseconds: number;
 }
 

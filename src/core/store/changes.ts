@@ -14,7 +14,6 @@ import { pause } from "../clock.ts";
 const CHANGE_SECONDS = 5 * 60;
 /** The time between polls; one poll serves all listeners of a process. */
 const POLL_MILLISECONDS = 100;
-/** The pause after a failed read, in milliseconds. */
 const AGAIN_MILLISECONDS = 1000;
 
 export type Change =
@@ -41,7 +40,9 @@ export function changeStore(
   let ending: Promise<unknown> = Promise.resolve();
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Appends changes one by one, because writers would compete for a number. */
+  /**
+   * Appends one change at a time, because writers would compete for a number.
+   */
   function append(change: Change): Promise<void> {
     const appended = last.then(() =>
       database.change(

@@ -1,17 +1,16 @@
 /**
- * The times at which clients that the operator set up were last used. They are
- * kept for longer than the grants of machines, which are gone after an hour.
- *
+ * The times at which clients of `OAUTH_CLIENTS` were last used. They are stored
+ * for longer than the grants of machines, which are gone after an hour.
  * @module
  */
 import { GRANT_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import type { Database, Expiring } from "../kv/database.ts";
 import { clientUseKey } from "../kv/keys.ts";
 
-/** The time for which the last use of a client is kept. */
+/** The time for which the last use of a client is stored. */
 export const CLIENT_USE_SECONDS = GRANT_TTL_SECONDS;
 
-/** The precision of the times, in seconds. */
+/** The precision of the times. */
 const COARSE_SECONDS = 60;
 
 interface ClientUse extends Expiring {

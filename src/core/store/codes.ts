@@ -34,11 +34,11 @@ interface CodeRecord extends Expiring {
   clientId: string;
   redirectUri: string;
   codeChallenge: string;
-  /** The grant's data key, sealed with the code. */
+  /** The grant's data key, encrypted with the code. */
   wrappedKey: string;
   usedAt?: number;
   /**
-   * The tokens that were issued for the code, sealed with a key derived from
+   * The tokens that were issued for the code, encrypted with a key derived from
    * it.
    */
   sealed?: string;
@@ -53,7 +53,7 @@ export interface ReadCode {
 
 /**
  * Makes a code, and the write that stores it with its grant and the provider's
- * tokens. The code exists once `write` is committed.
+ * tokens. The code is valid once `write` is committed.
  */
 export async function issueCode(
   grant: Grant,
@@ -126,10 +126,9 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
     /**
      * Redeems a code for tokens of its grant. Returns undefined if another
      * request redeemed it first.
-     *
      * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
-     * or the client is blocked
-     * @param grant the grant as it is from now on
+     *   or the client is blocked
+     * @param grant the new state of the grant
      * @param read the records of the code, as they were checked
      */
     async use(

@@ -1,8 +1,7 @@
 /**
- * Marks of grants whose person was erased. A call that was admitted before may
- * still begin a session or a task, so the commits of both check that there is
- * no mark.
- *
+ * Records of grants whose person was erased. A call that was admitted before
+ * may still begin a session or a task, so the commits of both check that there
+ * is no such record.
  * @module
  */
 import type { Database, Expiring } from "../kv/database.ts";
@@ -10,15 +9,15 @@ import { erasedKey } from "../kv/keys.ts";
 import { absent, type Transaction } from "../kv/transaction.ts";
 
 /**
- * The lifetime of a mark in seconds: as long as a call that was admitted
- * earlier may write.
+ * The longest time in seconds for which a call admitted before the erasure may
+ * still write.
  */
 export const ERASED_SECONDS = 24 * 60 * 60;
 
 /** A record that may name the grant that it belongs to. */
 type OfGrant = { grantId?: string };
 
-/** Marks grants as erased, in one commit: at most a thousand. */
+/** Records that grants are erased, in one commit of at most a thousand. */
 export async function markErased(
   database: Database,
   grantIds: readonly string[],
@@ -39,7 +38,8 @@ export function unlessErased(
 }
 
 /**
- * True if a grant is marked, so that a failed commit must not be tried again.
+ * True if a grant is recorded as erased, so that a failed commit must not be
+ * sent again.
  */
 export async function isErased(
   database: Database,

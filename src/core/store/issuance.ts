@@ -18,7 +18,7 @@ import { accessTokenKey } from "../kv/keys.ts";
 
 export interface AccessRecord extends Expiring {
   /**
-   * The grant's data key, sealed with the access token; absent without a
+   * The grant's data key, encrypted with the access token; absent without a
    * provider.
    */
   wrappedKey?: string;
@@ -43,11 +43,10 @@ export interface Issuance {
 
 /**
  * Makes an access token, and a refresh token if the grant can be refreshed.
- *
  * @param grant the grant with its new lifetime
  * @param options `exchanged`: the refresh token that is exchanged; if it was
- * exchanged before, `successor` is the refresh token that the client got then,
- * and gets again
+ *   exchanged before, its `successor` is the refresh token that the client got
+ *   then, and gets again
  */
 export async function issueTokens(
   grant: Grant,

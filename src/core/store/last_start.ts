@@ -24,10 +24,9 @@ export async function findLastStart(
 }
 
 /**
- * Stores the base URL of this start. If it differs from the last one, or none
- * was stored, looks for active grants of other base URLs among the first
- * {@linkcode MAX_GRANTS}. Returns one of those URLs and the number of these
- * grants; undefined if there are none.
+ * Stores the base URL of this start. If it is new, looks for active grants of
+ * other base URLs among the first {@linkcode MAX_GRANTS}. Returns one of those
+ * URLs and the number of these grants; undefined if there are none.
  */
 export async function noteStart(
   database: Database,

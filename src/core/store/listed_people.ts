@@ -19,7 +19,10 @@ import { inParts } from "../kv/owner_list.ts";
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** The time for which a person stays listed after their last connection. */
+/**
+ * The time for which a person stays listed after the end of their last
+ * connection.
+ */
 export const LISTED_LONGER_SECONDS = DAY_SECONDS;
 const MARK_CHARACTERS = 16;
 
@@ -27,7 +30,9 @@ export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/** The list entries of a person under one name, which may be a former name. */
+/**
+ * The list entries of a person under one name, which may be an earlier name.
+ */
 interface IndexedPerson extends Expiring {
   /** The text that the person is sorted by. */
   name: string;
@@ -77,8 +82,8 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
 }
 
 /**
- * Removes a person from the lists, under every name that they had, unless they
- * have an active grant.
+ * Removes a person from the lists, under all their names, unless they have an
+ * active grant.
  */
 export async function unlistPerson(
   database: Database,

@@ -1,7 +1,6 @@
 /**
- * The author's own encryption, in place of `SECRETS_KEYS`, with bounds on its
+ * The author's own encryption, in place of `SECRETS_KEYS`, with limits on its
  * time and on the size of its results.
- *
  * @module
  */
 import { within } from "../clock.ts";
@@ -10,7 +9,7 @@ import { type Logger, logRepeated } from "../log/log.ts";
 import { keyRing } from "../crypto/key_ring.ts";
 import type { Sealed, Sealing } from "../crypto/sealing.ts";
 
-/** An error because the author's own encryption fails now. No data is lost. */
+/** A failure of the author's own encryption. No data is lost. */
 export class SealingError extends StorageError {
   constructor(options?: ErrorOptions) {
     super(
@@ -20,10 +19,10 @@ export class SealingError extends StorageError {
   }
 }
 
-/** The maximum time for sealing or unsealing, in milliseconds. */
+/** The maximum time to encrypt or decrypt a text. */
 const MAX_MILLISECONDS = 10_000;
 
-/** The maximum length of a sealed text: a record has 64 KiB. */
+/** The maximum length of an encrypted text. A record has 64 KiB. */
 const MAX_SEALED_CHARACTERS = 48_000;
 
 const MAX_ID_CHARACTERS = 256;
@@ -42,7 +41,8 @@ export function sealingOf(
 }
 
 /**
- * Bounds the time and results of the author's encryption; logs its failures.
+ * Limits the time and the results of the author's encryption; logs its
+ * failures.
  */
 function bounded(own: Sealing, log: Logger): Sealing {
   /** @throws {SealingError} */

@@ -1,7 +1,6 @@
 /**
- * The people who have grants, for operators: all people, by name, or those whom
+ * The people who have grants, for operators: all people by name, or those whom
  * a search finds.
- *
  * @module
  */
 import type { Grant } from "../oauth/grant.ts";
@@ -16,7 +15,7 @@ import type { GrantStore } from "./grants.ts";
 import { type PeopleCursor, peopleCursorOf, peopleRange } from "../kv/keys.ts";
 import type { ListedPerson } from "./listed_people.ts";
 
-/** The number of list entries that a page reads: in one read, and in all. */
+/** The number of list entries that one read gets. */
 const PLACES_PER_READ = 200;
 const MAX_PLACES = 2000;
 
@@ -31,9 +30,7 @@ export interface PersonGrants {
 
 interface PeoplePage {
   people: PersonGrants[];
-  /**
-   * The cursor after which the next page begins; undefined on the last page.
-   */
+  /** The cursor of the next page; undefined on the last page. */
   next?: PeopleCursor;
 }
 
@@ -50,7 +47,7 @@ export function parseCursor(printed = ""): PeopleCursor | undefined {
 
 interface PeopleQuery {
   /**
-   * Search words, each the beginning of a word of the person; everyone by
+   * Search words, each the beginning of a word of the person; finds everyone by
    * default.
    */
   search?: string;
@@ -62,15 +59,14 @@ export function peopleStore(
   database: Database,
   grants: Pick<GrantStore, "listOfSubject">,
 ) {
-  /** Lists the active grants of a person, newest first. */
   async function heldBy(subject: string): Promise<Grant[]> {
     const held = await grants.listOfSubject(subject, MAX_GRANTS_READ);
     return held.filter(({ kind }) => kind !== "client");
   }
 
   /**
-   * Finds the person of a list entry. Returns undefined if they are shown at
-   * another entry, or not at all.
+   * Finds the person of a list entry. Undefined if they are shown at another
+   * entry, or not at all.
    */
   async function personAt(
     { key, value: { subject }, versionstamp }: Found<ListedPerson>,

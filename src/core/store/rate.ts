@@ -1,9 +1,8 @@
 /**
- * Token buckets that all processes share; each process takes several tokens at
+ * Token buckets that all processes share. Each process takes several tokens at
  * a time. A bucket is stored as one number: the time at which it is full again.
  * Its record is changed with a check, so that no two processes take the same
  * tokens.
- *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module
  */
@@ -28,7 +27,7 @@ export class BucketMath {
 
   /**
    * Takes at most `requested` tokens from a bucket that is full again at
-   * `fullAt`. The `spent` tokens, which were already given, are taken in any
+   * `fullAt`. The `spent` tokens, which were already used, are taken in any
    * case. Returns the new time, and the milliseconds to wait if no token was
    * given.
    */
@@ -45,7 +44,7 @@ export class BucketMath {
 }
 
 interface BucketRecord extends Expiring {
-  /** The time when the bucket is full again, in epoch milliseconds. */
+  /** The time at which the bucket is full again, in epoch milliseconds. */
   fullAt: number;
 }
 

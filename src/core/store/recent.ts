@@ -1,15 +1,14 @@
 /**
- * A cache of recent reads. A value is at most a second old: a record that
- * another process ended is gone here within a second. The cache is bounded, so
- * that a flood of names costs no memory.
- *
+ * A cache of recent reads. A value is at most a second old, so that a record
+ * that another process ended is gone within a second. The cache is bounded, so
+ * that a flood of names cannot fill the memory.
  * @module
  */
 import { LatestMap } from "../latest_map.ts";
 
 const FRESH_MILLISECONDS = 1000;
 
-/** A read that runs or has ended. */
+/** A read that is in progress or has ended. */
 interface Reading<T> {
   promise: Promise<T | undefined>;
   value?: T;
@@ -18,8 +17,8 @@ interface Reading<T> {
 }
 
 /**
- * Caches the results of `read`. Simultaneous misses of one name share one read.
- * A name that was not found is not cached: it may exist the next moment.
+ * Caches the results of `read`. Simultaneous reads of one name share one call.
+ * A name that was not found is not cached, because it may exist a moment later.
  */
 export function recent<T>(read: (name: string) => Promise<T | undefined>) {
   const readings = new LatestMap<Reading<T>>();
@@ -57,7 +56,7 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
       const age = performance.now() - startedMilliseconds;
       if (age >= FRESH_MILLISECONDS / 2) startReading(name).catch(() => {});
     },
-    /** Removes a name from the cache: the next `find` reads it. */
+    /** Removes a name from the cache, so that the next `find` reads it. */
     forget(name: string): void {
       readings.delete(name);
     },

@@ -1,7 +1,6 @@
 /**
- * The exchange of refresh tokens (rotation), whose state is in their grant
+ * The exchange of refresh tokens (rotation). Its state is in the grant
  * ({@linkcode import("../oauth/refresh_token.ts").RefreshTokens}).
- *
  * @module
  */
 import { parseCredential } from "../oauth/credential.ts";
@@ -43,11 +42,10 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
      * Makes the tokens for which a refresh token is exchanged. They are valid
      * once `write` is committed; that fails if the grant has changed since it
      * was read.
-     *
      * @param read the grant as it was read, which the commit checks
-     * @param options `grant`: the grant as it is from now on; `successor`: the
-     * current refresh token, if `refreshToken` was exchanged for it before and
-     * its client gets it again
+     * @param options `grant`: the new state of the grant; `successor`: the
+     *   current refresh token, if `refreshToken` was exchanged for it before
+     *   and its client gets it again
      */
     async exchange(
       refreshToken: string,

@@ -1,7 +1,6 @@
 /**
- * Questions to 2025 clients and the responses: one process sends the question
- * on its stream, the client may POST the response to any other.
- *
+ * Questions to MCP 2025 clients and the responses. One process sends the
+ * question on its stream; the client may POST the response to any other.
  * @module
  */
 import type { RpcResponse } from "../protocol/messages.ts";
@@ -16,7 +15,7 @@ import {
   type TextRef,
 } from "../kv/texts.ts";
 
-/** The seconds for which a question waits for the response. */
+/** The time for which a question waits for the response. */
 export const REPLY_SECONDS = 60 * 60;
 
 /** A question, which is open until it has a response. */
@@ -43,8 +42,7 @@ export type ReplyStore = ReturnType<typeof replyStore>;
 
 export function replyStore(database: Database) {
   /**
-   * Deletes a question, and the response if there is one.
-   *
+   * Deletes a question and its response.
    * @param read the entry, if it was just read
    */
   function remove(key: Deno.KvKey, read?: Entry<Reply>): Promise<void> {
@@ -84,10 +82,9 @@ export function replyStore(database: Database) {
     /**
      * Stores the first response to a question. Returns false if no question
      * waits for it. Writes nothing before `allowed` has resolved.
-     *
      * @param options `reading`: the read of the question, if it was already
-     * started
-     * @throws what `allowed` throws
+     *   started
+     * @throws the error of `allowed`
      */
     async save(
       sessionId: string,
@@ -143,8 +140,7 @@ export function replyStore(database: Database) {
 
     /**
      * Deletes the open questions of a session once `ended` has resolved.
-     *
-     * @throws what `ended` throws
+     * @throws the error of `ended`
      */
     async deleteAllOf(
       sessionId: string,

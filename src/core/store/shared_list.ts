@@ -1,8 +1,7 @@
 /**
  * A list that all processes share, stored in one value, so that its length is
- * always bounded. Each process collects new items, and writes them at most once
+ * always limited. Each process collects new items, and writes them at most once
  * a second.
- *
  * @module
  */
 import { type Logger, logRepeated } from "../log/log.ts";
@@ -14,11 +13,11 @@ const WRITE_MILLISECONDS = 1000;
 
 interface SharedListOptions<T> {
   key: Deno.KvKey;
-  /** The member of the stored value that has the list. */
+  /** The member of the stored value that contains the list. */
   member: string;
   /** The time for which the list is stored after the last write. */
   keepSeconds: number;
-  /** The warning in the log when the list cannot be written. */
+  /** The log message if the list cannot be written. */
   complaint: string;
   /** Returns the list with added items, within its bounds. */
   add(known: readonly T[], added: readonly T[]): T[];
@@ -79,7 +78,7 @@ export function sharedList<T>(
   return {
     flush,
 
-    /** Collects an item; it is written within a second. */
+    /** Collects an item, which is written within a second. */
     note(item: T): void {
       noted = add(noted, [item]);
       startTimer();
@@ -90,7 +89,7 @@ export function sharedList<T>(
       return (await database.get<ListRecord>(key)).value?.[member] ?? [];
     },
 
-    /** Writes the collected items; those that cannot be written are lost. */
+    /** Writes the collected items. If that fails, they are lost. */
     async close(): Promise<void> {
       isClosed = true;
       await flush();

@@ -1,7 +1,6 @@
 /**
- * The provider's tokens of a grant, sealed. One process at a time refreshes
+ * The provider's tokens of a grant, encrypted. One process at a time refreshes
  * them.
- *
  * @module
  */
 import { seal, unseal } from "../crypto/seal.ts";
@@ -17,16 +16,16 @@ import type { Write } from "../kv/transaction.ts";
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 
 export interface UpstreamRecord extends Leasable {
-  /** The tokens, sealed with the grant's data key. */
+  /** The tokens, encrypted with the grant's data key. */
   sealed: string;
 }
 
-/** Tokens as they were read; a change fails if the record has changed since. */
+/** Tokens as they were read. A change fails if the record has changed since. */
 export interface FoundTokens extends Found<UpstreamRecord> {
   /** The id of the grant. */
   id: string;
   dataKey: Uint8Array;
-  /** The unsealed tokens as JSON. */
+  /** The decrypted tokens as JSON. */
   tokens: string;
 }
 
@@ -38,9 +37,8 @@ export function upstreamTokenStore(database: Database) {
 
     /**
      * Finds the tokens of a grant; undefined if the grant has ended.
-     *
      * @param read the record, if it was just read
-     * @throws {Error} if the data key is not that of the grant
+     * @throws {Error} if the data key belongs to another grant
      */
     async find(
       { id, dataKey }: Pick<FoundTokens, "id" | "dataKey">,

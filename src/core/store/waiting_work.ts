@@ -8,13 +8,15 @@ import type { Caller } from "../caller.ts";
 import type { Database, Expiring, Transaction } from "../kv/database.ts";
 import { taskRunKey, tasksOfKey, wakeKey } from "../kv/keys.ts";
 
-/** The seconds until durable work is resumed for the second time. */
+/**
+ * The seconds from the first to the second time that durable work is resumed.
+ */
 const SECOND_WAKE_SECONDS = 10;
 
 export function setWake(
   transaction: Transaction,
   { address, taskId, dueSeconds, expiresAt }: Expiring & {
-    /** The address of the server that the work belongs to. */
+    /** The base URL of the server that the work belongs to. */
     address: string;
     taskId: string;
     dueSeconds: number;
@@ -25,9 +27,9 @@ export function setWake(
 }
 
 /**
- * Resumes durable work that waits, twice. The first time, a process may still
- * be about to suspend it. By the second time the work is suspended, or its
- * process has seen the answer.
+ * Resumes waiting durable work twice. The first time, a process may still be
+ * about to suspend it. By the second time the work is suspended, or its process
+ * has seen the answer.
  */
 export function wakeTwice(
   transaction: Transaction,

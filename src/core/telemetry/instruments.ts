@@ -80,7 +80,9 @@ interface Observation<T> {
   attributes: Attributes;
   histogram: Histogram;
   errorType?(error: unknown): string;
-  /** Returns the error type of a result, if nothing was thrown. */
+  /**
+   * Returns the error type of a result that reports an error without throwing.
+   */
   errorIn?(result: T): string | undefined;
 }
 

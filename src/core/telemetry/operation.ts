@@ -20,7 +20,6 @@ import {
 import { type Instruments, TRANSPORT } from "./instruments.ts";
 import { Tally } from "./tally.ts";
 
-/** The facts about a message, for its span and the histogram. */
 export interface MessageFacts {
   /** `_OTHER` for an unknown method. */
   method: string;

@@ -1,8 +1,7 @@
 /**
- * Keeps strangers' text out of spans. Deno itself writes whole URLs into the
+ * Keeps clients' text out of spans. Deno itself writes whole URLs into the
  * spans of requests and of `fetch`; the URLs of a sign-in have the provider's
  * code and the client's state.
- *
  * @module
  */
 import type { AttributeValue, Span, SpanStatus } from "@opentelemetry/api";
@@ -14,7 +13,7 @@ const redacted = new WeakSet<SpanClass>();
 
 /**
  * Redacts every span of the same class. An attribute that was set cannot be
- * removed, so the methods of the class are replaced, which Deno calls, too.
+ * removed. So the methods of the class are replaced, which Deno calls, too.
  */
 export function redactSpansLike(span: Span): void {
   const spans: SpanClass = Object.getPrototypeOf(span);
@@ -51,9 +50,7 @@ export function redactAttribute(
 
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
-/**
- * Returns the name of a method; `HTTP` for any name that a stranger invents.
- */
+/** Returns the name of a standard method; `HTTP` for any other. */
 export function methodName(method: string): string {
   return METHODS.test(method) ? method : "HTTP";
 }

@@ -1,7 +1,6 @@
 /**
- * The counts of one request, or of one task. They are in the OpenTelemetry
- * context, so that code that uses the database need not know the request.
- *
+ * The counts of one request or task. They are in the OpenTelemetry context, so
+ * that code that uses the database need not know the request.
  * @module
  */
 import {
@@ -19,7 +18,6 @@ const KEY = createContextKey("tool-server tally");
  */
 const MAX_DATABASE_SPANS = 64;
 
-/** The counts of one request, or of one task. */
 export class Tally {
   databaseOperations = 0;
   isOver = false;
@@ -60,7 +58,7 @@ export class Tally {
 
 /**
  * A context that sets or hides one value of its parent. Deno's own context
- * copies all values for each that is set, which would cost every call.
+ * copies all values for each that is set, which would slow down every call.
  */
 export class LinkedContext implements Context {
   constructor(

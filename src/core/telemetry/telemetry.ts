@@ -1,8 +1,7 @@
 /**
  * The traces and metrics of the server, for an operator who collects them. They
- * have only names and known values: no token, code, state, argument, result or
- * person, and no address of a person.
- *
+ * have only names and known values: no token, code, state, argument, result,
+ * person or address of a person.
  * @module
  */
 import {
@@ -28,7 +27,7 @@ export type { MessageFacts, Operation } from "./operation.ts";
 
 /** A finished step of a sign-in, or a token request. */
 interface SignInStep {
-  /** Method and route. */
+  /** The method and route. */
   step: string;
   grantType?: string;
   outcome: string;
@@ -66,7 +65,7 @@ export class Telemetry {
   /**
    * Handles an HTTP request, without the baggage that its sender gave it, and
    * records the duration. Deno's own metrics have the method as it was sent, so
-   * that a stranger can fill them with invented ones.
+   * that anyone could fill them with invented methods.
    */
   async serve(
     method: string,
@@ -148,8 +147,8 @@ export class Telemetry {
       step: string;
       tool: string;
       /**
-       * The time since the step before; negative if another machine's clock was
-       * ahead.
+       * The time since the previous step; negative if another machine's clock
+       * was ahead.
        */
       seconds: number;
       error?: string;
@@ -225,7 +224,7 @@ export class Telemetry {
     { verb, kind, keys }: {
       /** The method of Deno KV: `get`, `commit`. */
       verb: string;
-      /** The first part of the keys, which no stranger can choose. */
+      /** The first part of the keys, which clients cannot choose. */
       kind: string | undefined;
       keys: number;
     },
@@ -248,7 +247,6 @@ export class Telemetry {
     });
   }
 
-  /** Starts work that outlives a request, outside its trace. */
   outsideTrace<T>(begin: () => T): T {
     return context.with(ROOT_CONTEXT, begin);
   }

@@ -157,7 +157,7 @@ export function clientDirectory(
     findRegistered,
 
     /**
-     * Keeps the metadata document and JWKS of a client, once a person has
+     * Stores the metadata document and JWKS of a client, once a person has
      * signed in with it.
      */
     async keepDocuments(
@@ -170,9 +170,8 @@ export function clientDirectory(
     /**
      * Authenticates the client of a request, then calls `act`. If `act` fails
      * with 503 or 429, the same assertion may be used again.
-     *
      * @param act `isProven` is true if the client has authenticated, not only
-     * named itself
+     *   sent its ID
      * @throws {OAuthError} `invalid_client` or `invalid_request`
      */
     async authenticate<T>(

@@ -1,8 +1,7 @@
 /**
- * Limits on fetching client ID metadata documents and JWKS. Strangers choose
- * their URLs, as often as they like; so only public addresses are allowed, and
+ * Limits on fetching client ID metadata documents and JWKS. Anyone can choose
+ * their URLs, as often as they like. So only public addresses are allowed, and
  * the number of fetches is limited.
- *
  * @module
  */
 import { Buckets } from "../../http/buckets.ts";
@@ -32,7 +31,7 @@ class FetchBound {
     return (this.#open.get(name) ?? 0) >= this.atOnce;
   }
 
-  /** Counts a fetch; returns false if the limit of this minute is reached. */
+  /** Counts a fetch. Returns false if the limit of this minute is reached. */
   take(name: string): boolean {
     return this.#perMinute.take(name) === 0;
   }
@@ -52,13 +51,12 @@ const ALL = "all";
 
 /**
  * Limits the fetches of documents in three ways. For each network of a request,
- * so that no network uses up the fetches of others. For each domain of a
- * document, because its owner can make any number of hosts. And for all
- * together. Documents of clients with which a person has signed in are fetched
- * without limits, so that strangers cannot block them.
- *
+ * so that none uses up the fetches of others. For each domain of a document,
+ * because its owner can make any number of hosts. And for all together.
+ * Documents of clients with which a person has signed in are fetched without
+ * limits, so that a flood of requests cannot block them.
  * @param trustedHosts hosts that the operator trusts: only the limit for
- * networks applies to them
+ *   networks applies to them
  */
 export function rateLimitedFetch(
   fetchDocument: FetchDocument,
@@ -94,9 +92,9 @@ export function rateLimitedFetch(
 }
 
 /**
- * The error for a document that could not be fetched. Its message never varies,
- * so that no one can probe a network through this server; only `isPermanent`
- * differs. The log gets the reason, from `cause`.
+ * A document that could not be fetched. The message never varies, so that no
+ * one can probe a network through this server; only `isPermanent` differs. The
+ * log gets the reason, from `cause`.
  */
 export class DocumentError extends Error {
   override name = "DocumentError";
@@ -113,7 +111,7 @@ export class DocumentError extends Error {
   }
 }
 
-/** The error for a response that is not a document, and will not become one. */
+/** A response that is not a document, and will not become one. */
 export class NoDocument extends Error {
   override name = "NoDocument";
 }
@@ -148,9 +146,8 @@ const SPECIAL_IPV4 = [
 const GLOBAL_UNICAST = parseNetwork("2000::/3")!;
 
 /**
- * Networks within `GLOBAL_UNICAST` that are not public. Also those that embed
- * an IPv4 address, because that address is not checked.
- *
+ * Networks within `GLOBAL_UNICAST` that are not public, and those that embed an
+ * IPv4 address, because that address is not checked.
  * @see IANA IPv6 Special-Purpose Address Registry (RFC 6890)
  */
 const SPECIAL_IPV6 = [

@@ -1,11 +1,10 @@
 /**
- * Fetches a client ID metadata document, or a JWKS, from a URL that a stranger
- * chose. The host name is resolved once, and the connection goes to the address
- * that was checked. So DNS cannot redirect it to another address (DNS
+ * Fetches a client ID metadata document, or a JWKS, from a URL that anyone may
+ * have chosen. The host name is resolved once, and the connection goes to the
+ * address that was checked. So DNS cannot redirect it to another address (DNS
  * rebinding).
- *
  * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7, RFC 9111
- * §4.2
+ *   §4.2
  * @module
  */
 import { lookup } from "node:dns/promises";
@@ -21,13 +20,13 @@ import type { FetchDocument } from "../../store/documents.ts";
 const TIMEOUT_SECONDS = 5;
 
 /**
- * The maximum size of a document in bytes. The draft recommends 5 KB; documents
- * with a JWKS need more.
+ * The maximum size of a document. The draft recommends 5 KB; documents with a
+ * JWKS need more.
  */
 const MAX_DOCUMENT_BYTES = 16 * 1024;
 
 /**
- * The maximum depth of nesting in a document: the database cannot store
+ * The maximum depth of nesting in a document. The database cannot store
  * thousands of levels.
  */
 const MAX_LEVELS = 20;
@@ -35,15 +34,16 @@ const MAX_LEVELS = 20;
 /** The maximum number of addresses of a host that are tried. */
 const MAX_ADDRESSES = 4;
 
-/** A document's JSON, and the time until which its headers say it is fresh. */
+/** A document's JSON, and the time until which it is fresh by its headers. */
 type FetchedDocument = Awaited<ReturnType<FetchDocument>>;
 
-/** Options of a fetch, for tests; the defaults are for the public Internet. */
+/**
+ * The options of a fetch, for tests. The defaults are for the public Internet.
+ */
 export interface DocumentOptions {
   /** Epoch seconds. */
   now?: number;
   timeoutSeconds?: number;
-  /** Resolves a host name to its addresses. */
   resolve?: (hostname: string) => Promise<readonly string[]>;
   /** Returns the host and port to connect to for a checked address. */
   connect?: (address: string) => { host: string; port: number; ca?: string };
@@ -114,7 +114,6 @@ async function resolveAddresses(hostname: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** Checks that all addresses of a host are public. */
 function checkAddresses(addresses: readonly string[]): readonly string[] {
   const wrong = addresses.find((address) => !isPublicAddress(address));
   if (wrong !== undefined) throw new Error(`${wrong} is not a public address`);
@@ -170,7 +169,6 @@ function parseDocument(
   throw new NoDocument(`It is nested more than ${MAX_LEVELS} deep`);
 }
 
-/** True if a value has at most this many levels of nesting. */
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return levels > 0 &&
@@ -181,7 +179,7 @@ function isTemporary(status = 500): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** The freshness of a response without such headers, in seconds. */
+/** The freshness of a response without headers about it. */
 const DEFAULT_FRESH_SECONDS = 3600;
 
 /**

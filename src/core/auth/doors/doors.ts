@@ -19,10 +19,10 @@ interface Doors {
 }
 
 /**
- * Combines the authentication methods ("doors") of `AUTH_STRATEGY` in one gate.
- * The format of a credential decides which door checks it, and no other door
- * does. So each refusal comes from one door, and a stolen credential works at
- * only one.
+ * Combines the authentication methods of `AUTH_STRATEGY` in one gate. The
+ * format of a credential decides which method checks it, and no other does. So
+ * each refusal comes from one method, and a stolen credential works with only
+ * one.
  */
 export function gateOfDoors(doors: Doors): Gate {
   const { oauth, jwt, bearer, apiKey } = doors;
@@ -34,8 +34,8 @@ export function gateOfDoors(doors: Doors): Gate {
   const byDoor = { oauth, token: oauth, jwt, bearer, api_key: apiKey };
 
   /**
-   * Finds the door for a token by its format. If that door is not configured,
-   * the token is checked as a static one.
+   * Finds the authentication method for a token by its format. If that is not
+   * configured, the token is checked as a static one.
    */
   function doorOf(token: string): Gate | undefined {
     switch (tokenShape(token)) {
@@ -81,7 +81,7 @@ export function gateOfDoors(doors: Doors): Gate {
 }
 
 /**
- * Makes a door for static credentials. Any sender of one is the caller
+ * Authenticates by static credentials. Any sender of one is the caller
  * `operator`.
  */
 function staticDoor(
@@ -118,7 +118,9 @@ function staticDoor(
   };
 }
 
-/** Makes the doors for the static credentials in the settings. */
+/**
+ * Makes the authentication methods for the static credentials in the settings.
+ */
 export function staticDoors(
   { bearer, apiKey }: AuthConfig,
 ): Pick<Doors, "bearer" | "apiKey"> {

@@ -33,7 +33,6 @@ import { upstreamFetch } from "../../provider/upstream_fetch.ts";
  */
 const RESERVED_SUBJECTS = ["anonymous", "operator"];
 
-/** The time-out for fetching an issuer's JWKS, in seconds. */
 const KEYS_TIMEOUT_SECONDS = 5;
 
 /** A verified token, cached for up to a second. */
@@ -44,7 +43,7 @@ interface Verified {
 }
 
 /**
- * Makes the door for JWTs of trusted issuers with this server as their
+ * Authenticates callers by JWTs of trusted issuers, with this server as their
  * audience.
  */
 export function jwtDoor(
@@ -55,11 +54,11 @@ export function jwtDoor(
     /** `OAUTH_BLOCKED`. */
     blocked?: readonly ListEntry[];
     /**
-     * Returns true if `OAUTH_BLOCKED` lists an e-mail address in one of the
-     * person's grants.
+     * True if `OAUTH_BLOCKED` lists an e-mail address in one of the person's
+     * grants.
      */
     isKnownBlocked?(subject: string): Promise<boolean>;
-    /** Returns true if an operator has blocked a person. */
+    /** True if an operator has blocked a person. */
     isBlockedPerson(subject: string): Promise<boolean>;
     /**
      * Starts database reads for a person's calls, in parallel with this check.
@@ -156,8 +155,8 @@ export function jwtDoor(
 
   /**
    * Makes a person's subject at this server. A person of the first issuer gets
-   * the `sub` alone, unless it could be confused with another subject, or the
-   * same people can also sign in by OAuth.
+   * the plain `sub`. The issuer is added for other issuers, if the `sub` looks
+   * like another subject, and if the same people can also sign in by OAuth.
    */
   function subjectIn(id: string, sub: string): string {
     const isFree = id === firstId && !otherIds.includes(id) &&
@@ -207,8 +206,8 @@ export function jwtDoor(
 }
 
 /**
- * Returns the person of a caller. Unlike the caller's, their subject always
- * begins with the issuer.
+ * Returns the person of a caller. Their subject always begins with the issuer,
+ * even if the caller's does not.
  */
 function personOf(
   { binding, identity }: Pick<Caller, "binding" | "identity">,
@@ -220,7 +219,7 @@ function personOf(
   };
 }
 
-/** Normalizes the `typ` of a JWT (RFC 7515 §4.1.9); "" stays. */
+/** Normalizes the `typ` of a JWT (RFC 7515 §4.1.9). "" is not changed. */
 function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }

@@ -39,15 +39,15 @@ interface Verified {
 }
 
 /**
- * Makes the door for this server's access tokens. Background work needs only
- * the grant, not a token. Tokens and grants are cached for up to a second.
+ * Authenticates callers by this server's access tokens. Background work needs
+ * only the grant, not a token. Tokens and grants are cached for up to a second.
  */
 export function oauthDoor(
   parts: {
     baseUrl: string;
     /** The configured providers. */
     providers: readonly { id: string }[];
-    /** The scopes that every sign-in requests; challenges name them. */
+    /** The scopes that every sign-in requests, which challenges name. */
     scopes: Pick<Scopes, "usual">;
     /** Computes the scopes of a grant that are still effective. */
     effectiveScopes: FindEffectiveScopes;

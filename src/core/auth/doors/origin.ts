@@ -36,8 +36,8 @@ function refusals(
   const loggedAt = new Map<string, number>();
 
   /**
-   * True if a refusal should be logged. Strangers can make up any number of
-   * values, so only some are.
+   * True if a refusal should be logged. Only some are, because clients can make
+   * up any number of values.
    */
   function isNews(what: string): boolean {
     const time = performance.now();
@@ -88,7 +88,7 @@ export function hostCheck(
     return url !== null && url.host === name && isLoopback(url);
   }
 
-  /** The last accepted `Host`: most requests have the same. */
+  /** The last accepted `Host`. Most requests have the same. */
   let accepted: string | null | undefined;
   let acceptedUrl = "";
 

@@ -45,12 +45,11 @@ function printCopied(value: unknown): string {
   );
 }
 
-/** The maximum number of rounds of an erasure. */
 const MAX_ROUNDS = 5;
 
 /**
- * Finds and ends the tasks of the person with a `binding`, which names issuer,
- * resource and subject.
+ * Finds and ends the tasks of a person, given their `binding` (issuer, resource
+ * and subject).
  */
 export interface PersonTasks extends TaskCanceller {
   forgetAllOf(binding: string): Promise<void>;
@@ -78,7 +77,7 @@ export interface PersonStores {
   findBaseUrl(): Promise<string | undefined>;
 }
 
-/** Lists the tasks under some bindings, for the copy. */
+/** Lists the tasks of some bindings, for the copy. */
 async function tasksOf(
   tasks: PersonTasks,
   bindings: ReadonlySet<string>,
@@ -197,7 +196,7 @@ export function personData(stores: PersonStores) {
         Object.values(lists).some(({ length }) => length > 0);
     },
 
-    /** Yields the data of `gather` as JSON text, as it is read. */
+    /** Yields the data of `gather` as JSON text while it is read. */
     async *print(subject: string): AsyncGenerator<string> {
       const bindings = await bindingsOf(subject);
       const block = await blocks.find(subject) ?? null;
@@ -217,11 +216,9 @@ export function personData(stores: PersonStores) {
 
     /**
      * Ends everything of a person and deletes what is stored about them.
-     * Repeats this if the person signs in again during the erasure. The list of
-     * grants is deleted last, so that the erasure can be repeated after a
-     * failure.
-     *
-     * @throws {HttpError} 503 if the person keeps signing in
+     * Repeats this if the person signs in again meanwhile. The list of grants
+     * is deleted last, so that the erasure can be repeated after a failure.
+     * @throws {HttpError} 503 if the person signs in again and again
      */
     async erase(subject: string): Promise<EndedCounts> {
       const counts: EndedCounts = { grants: 0 };

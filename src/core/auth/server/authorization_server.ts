@@ -1,8 +1,7 @@
 /**
- * Builds the routes for signing in, and routes that refuse if `AUTH_STRATEGY`
- * has no sign-in. Also sets the rate limit of each endpoint. `/mcp` works
- * without this module: `doors/oauth_door.ts` verifies access tokens.
- *
+ * Builds the routes for signing in; without an authorization server, they
+ * refuse. Also sets the rate limit of each endpoint. `/mcp` works without this
+ * module: `doors/oauth_door.ts` verifies access tokens.
  * @module
  */
 import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
@@ -36,7 +35,6 @@ import {
 import type { AuthConfig } from "../../settings/auth.ts";
 import { HttpError } from "../../errors.ts";
 
-/** Makes the authorization server of `AUTH_STRATEGY=oauth`. */
 export function authorizationServer(
   options: AuthorizationServerOptions,
   makeGrantTypes: readonly MakeGrantType[] = [],
@@ -128,7 +126,6 @@ export type SignIn =
   & Pick<ReturnType<typeof authorizationServer>, "app">
   & Partial<ReturnType<typeof authorizationServer>>;
 
-/** Builds the sign-in routes for any `AUTH_STRATEGY`. */
 export function makeSignIn(
   { auth, grantTypes, pages, ...options }:
     & Omit<AuthorizationServerOptions, "config">
@@ -161,8 +158,8 @@ export function makeSignIn(
 }
 
 /**
- * The routes of the authorization server, which are the steps of an attempt to
- * connect.
+ * The routes that a client calls to connect, each of which is a step of
+ * {@linkcode Attempt}.
  */
 export const STEPS: readonly string[] = [
   "POST /register",
@@ -174,7 +171,7 @@ export const STEPS: readonly string[] = [
   "POST /revoke",
 ];
 
-/** Makes the routes for a server without an authorization server. */
+/** Makes routes that refuse, for a server without an authorization server. */
 function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   // 404 for metadata means "no sign-in" to clients; a 5xx would mean an

@@ -1,9 +1,8 @@
 /**
  * `GET /authorize`: checks a client's authorization request and shows the
- * consent page. Consent comes before the provider: otherwise a client could use
- * a session that the person already has there. Only a client that the operator
- * trusts skips consent.
- *
+ * consent page. Consent comes before the sign-in at the provider: otherwise a
+ * client could use a session that the person already has there. Only a client
+ * that the operator trusts skips consent.
  * @see RFC 6749 §4.1.1, RFC 9700 §4.11 and §4.15
  * @module
  */
@@ -62,7 +61,9 @@ export function authorizeEndpoint(
     }
   }
 
-  /** Finds what was approved for a client in this browser before. */
+  /**
+   * Finds the scopes that were approved for a client in this browser before.
+   */
   async function findApproved(
     c: Context,
     { clientId, redirectUri }: { clientId: string; redirectUri?: string },

@@ -15,9 +15,8 @@ import type { AuthServices } from "../services.ts";
 /**
  * Finds an authorization request by its handle, and the browser's cookie that
  * decrypts it.
- *
- * @throws {OAuthError} `invalid_request` if there is none, or if it began in
- * another browser: the error is the same
+ * @throws {OAuthError} `invalid_request` for an unknown request and for another
+ *   browser's, with the same error
  */
 export async function findBrowserRequest(
   c: Context,

@@ -47,8 +47,8 @@ export function consentEndpoint(
   }
 
   /**
-   * Stores what the person approved. If they answer twice, the last answer
-   * counts.
+   * Stores the scopes that the person approved. If they answer twice, the last
+   * answer counts.
    */
   async function keepConsent(
     c: Context,

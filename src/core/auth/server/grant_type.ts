@@ -11,9 +11,12 @@ import type { AuthServices } from "../services.ts";
 
 /** A grant type without a page for a person. */
 export interface GrantType {
-  /** Its value of `grant_type`. */
+  /** The value of `grant_type`. */
   name: string;
-  /** Its members in the authorization server's metadata, besides its name. */
+  /**
+   * Members of the authorization server's metadata, besides the grant type's
+   * name.
+   */
   metadata: Readonly<Record<string, unknown>>;
   /** The log message after issuing tokens. */
   signedIn: string;
@@ -21,7 +24,7 @@ export interface GrantType {
   redeem(
     parameters: Parameters,
     client: Client,
-    /** True if the client has authenticated, not only named itself. */
+    /** True if the client has authenticated, not only sent its ID. */
     isProven: boolean,
   ): Promise<{ tokens: IssuedTokens; grant: Grant }>;
 }

@@ -33,7 +33,7 @@ import { upstreamSecrets } from "../grants/provider_choice.ts";
 import type { AuthServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
-/** The error that ends a sign-in, with properties for the log. */
+/** An error that ends a sign-in, with properties for the log. */
 interface Refusal extends Pick<OAuthError, "code" | "description"> {
   situation?: OAuthError["situation"];
   facts?: Record<string, unknown>;
@@ -78,8 +78,9 @@ export function providerCallbackEndpoint(
   }
 
   /**
-   * Refuses a response that is not the provider's. The request stays open,
-   * because the provider's own response may still come (RFC 9207 §2.4).
+   * Refuses a response that another server sent in the provider's name. The
+   * request stays open, because the provider's own response may still come (RFC
+   * 9207 §2.4).
    */
   function refuseForeign(
     c: Context,

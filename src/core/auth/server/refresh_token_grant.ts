@@ -2,9 +2,8 @@
  * Refresh token grant, with rotation and reuse detection. A refresh token is
  * exchanged once, for a new pair of tokens. Responses get lost, so the same
  * request gets the same pair again. This ends 30 seconds after the first call
- * with the new access token, or when the new refresh token is used. Then using
- * the old refresh token is reuse, and ends the grant.
- *
+ * with the new access token, or when the new refresh token is used. After that,
+ * using the old refresh token is reuse, and ends the grant.
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module
  */
@@ -34,7 +33,7 @@ import { refuseIfLimited } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../../provider/provider_tokens.ts";
 import type { AuthServices } from "../services.ts";
 
-/** The rate limit for refreshes of one grant, in each process. */
+/** The rate limit of each process for refreshes of one grant. */
 const PER_GRANT: Rate = { burst: 600, perSecond: 1 };
 
 /**

@@ -1,7 +1,6 @@
 /**
  * `POST /register`: dynamic client registration. Its rate limit is in
- * `authorization_server.ts`. The client ID itself holds the registration.
- *
+ * `authorization_server.ts`. The client ID itself contains the registration.
  * @see RFC 7591 §3
  * @module
  */

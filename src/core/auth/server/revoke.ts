@@ -97,7 +97,7 @@ export function revokeEndpoint(
     }
   }
 
-  /** Revokes a personal access token; anyone who has it may do so. */
+  /** Revokes a personal access token. Anyone who has it may do so. */
   async function revokePersonal(c: Context, token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;

@@ -20,14 +20,13 @@ import type {
 import type { AuthServices } from "../services.ts";
 import type { SignedInPages } from "./signed_in_pages.ts";
 
-/** The maximum number of forms being read for networks over their limit. */
+/** The maximum number of forms read at a time for networks over their limit. */
 const MAX_FORMS = 100;
 let formCount = 0;
 
 /**
  * Reads a copy of a form, so that the endpoint can read it, too. Undefined if
- * it is malformed, or if too many forms are being read: a stranger's form may
- * never end.
+ * it is malformed, or if too many forms are being read: a form may never end.
  */
 async function readForm(c: Context): Promise<Parameters | undefined> {
   if (formCount >= MAX_FORMS) return undefined;

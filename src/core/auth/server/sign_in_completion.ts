@@ -24,18 +24,17 @@ import { requestAnswered } from "./browser_request.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * The maximum number of tries; a concurrent change of the connection makes a
- * try fail.
+ * The maximum number of tries. A try fails if the connection is changed at the
+ * same time.
  */
 const MAX_TRIES = 50;
 
 /** A person whom the provider has identified, with their tokens. */
 interface ReturnedPerson {
-  /** The provider's id, the prefix of its people's subjects. */
+  /** The provider's id, which is the prefix of its people's subjects. */
   providerId: string;
   identity: Identity;
   tokens: UpstreamTokens;
-  /** The value of the browser's cookie. */
   browser: string;
   /** The log reference of this request. */
   reference: string;
@@ -130,10 +129,9 @@ export function signInCompletion(services: AuthServices) {
   }
 
   /**
-   * Finds out why a commit failed. Undefined if another sign-in, or another
-   * change of the connection, was faster: try again. Returns the code if an
-   * earlier try was applied after all.
-   *
+   * Finds out why a commit failed. Undefined if another sign-in or change of
+   * the connection was faster, so that another try may work. Returns the code
+   * if an earlier try was applied after all.
    * @throws {OAuthError} if another process completed the request
    */
   async function completedAlready(

@@ -32,8 +32,8 @@ import type { GrantType } from "./grant_type.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * The rate limit for tokens that one client gets without a page, in each
- * process.
+ * The rate limit of each process for tokens that one client gets without a
+ * page.
  */
 const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
 
@@ -68,7 +68,7 @@ export function tokenEndpoint(
     c: Context,
     { client, isProven, parameters, ahead }: {
       client: Client;
-      /** True if the client has authenticated, not only named itself. */
+      /** True if the client has authenticated, not only sent its ID. */
       isProven: boolean;
       parameters: Parameters;
       ahead: ReturnType<typeof readAhead>;

@@ -63,7 +63,7 @@ export function authorizationServerMetadata(
 
 /**
  * Makes the protected resource metadata. `scopes_supported` never has
- * `offline_access`: refresh tokens are no matter of the resource.
+ * `offline_access`, because refresh tokens do not concern the resource.
  */
 export function protectedResourceMetadata(
   { baseUrl, issuers, scopesSupported, title, about = {} }: {

@@ -74,7 +74,7 @@ export function readMessage(
   return admitted.prefetched?.body ?? readFrom(engine, admitted);
 }
 
-/** Reads a body; its memory counts for the sender's limit key. */
+/** Reads a body, whose memory counts for the sender's limit key. */
 function readFrom(
   { bodies, trustedProxies }: Engine,
   from: Incoming & { authenticated: Pick<Authenticated, "caller"> },

@@ -1,8 +1,7 @@
 /**
  * The questions of one tool run: to the person, in the client or on a page, and
- * to the client itself. A question that still has no answer ends the run,
- * without an exception that the author could catch.
- *
+ * to the client itself. A question that has no answer yet ends the run. It does
+ * so without an exception that the author could catch.
  * @module
  */
 import type {
@@ -197,8 +196,8 @@ export class Asking {
   }
 
   /**
-   * Removes from a question the keys and tokens that the author's code was
-   * given.
+   * Removes from a question the keys and tokens that the author's code has
+   * received.
    */
   #clean<T>(asked: T): T {
     return this.work.authorCode?.cleanData(asked) ?? asked;
@@ -214,7 +213,7 @@ export class Asking {
 
   /**
    * Waits for an answer. If the client refuses, the author's code gets the
-   * error; any other failure interrupts the run.
+   * error. Any other failure interrupts the run.
    */
   async #orInterrupt<T>(ask: () => Promise<T>): Promise<T> {
     const { authorCode } = this.work;

@@ -1,6 +1,5 @@
 /**
- * The execution of a call: the signal that stops its tool, and its one end.
- *
+ * The execution of a call: the signal that stops its tool, and its only end.
  * @module
  */
 import { RpcCode } from "../../errors.ts";
@@ -13,7 +12,7 @@ export class CallExecution {
   ending?: Ending;
   /** Called when the call ends; undefined if no one waits for that. */
   onEnding?: (ending: Ending) => void;
-  /** The task in which the call goes on, and which reports its own end. */
+  /** The task that the call became, which reports its own end. */
   taskId?: string;
   #abort?: AbortController;
   #over?: AbortController;
@@ -52,7 +51,7 @@ export class CallExecution {
     this.onEnding?.(ending);
   }
 
-  /** Stops the tool; it may still return a result. */
+  /** Stops the tool, which may still return a result. */
   stop(reason: string): void {
     const { call, call: { engine: { log } } } = this;
     const abort = this.#abort ??= new AbortController();

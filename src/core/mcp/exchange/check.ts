@@ -15,7 +15,7 @@ import type { Call } from "./call.ts";
 export const MAX_URIS = 1000;
 
 /**
- * The maximum memory of a subscription's message: about 1,000 URIs of 190
+ * The maximum memory of a subscription's message, enough for 1,000 URIs of 190
  * letters.
  */
 const MAX_SUBSCRIPTION_BYTES = 256 * 1024;
@@ -69,7 +69,7 @@ function scopesFor(
 
 /**
  * Lists the scopes of the prompt or resource template of a completion, because
- * proposals are as private as the prompt or resource.
+ * its values are as private as the prompt or resource.
  */
 function scopesOfReference(
   { prompts, resources, templates }: Catalogue,
@@ -100,8 +100,8 @@ function scopesOfFilter(
 
 /**
  * Checks that a caller was granted scopes.
- *
- * @throws {ChallengeError} 403 with all needed scopes, 401 for a stranger
+ * @throws {ChallengeError} 403 with all needed scopes; 401 for an anonymous
+ *   caller
  */
 export function checkGranted(caller: Caller, needed: readonly string[]): void {
   if (missingScopes(caller, needed).length === 0) return;

@@ -8,14 +8,14 @@ import { AskedQuestion } from "../../protocol/question.ts";
 import type { OpenPage, PagesOf, Work } from "./work.ts";
 
 /**
- * The time in milliseconds for which a 2026 request stays open while a person
- * answers on a page: proxies and clients give up after 30 seconds.
+ * The time for which an MCP 2026-07-28 request stays open while a person
+ * answers on a page. Proxies and clients give up after 30 seconds.
  */
 const HOLD_MILLISECONDS = 25_000;
 
 /**
- * The age in milliseconds at which a 2025 request stops waiting for a person:
- * clients give up after a minute.
+ * The age at which an MCP 2025 request stops waiting for a person. Clients give
+ * up after a minute.
  */
 const OPEN_MILLISECONDS = 45_000;
 

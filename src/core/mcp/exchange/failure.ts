@@ -31,10 +31,13 @@ import {
 import { errorResult } from "../../protocol/tool_result.ts";
 import type { Ending } from "./answer.ts";
 
-/** The end of a call that a person has refused. */
+/** The exception for a call that a person has refused. */
 export class PersonRefusal extends ToolError {}
 
-/** A tool error that a model reads, or a JSON-RPC error. */
+/**
+ * The failure of a request: a tool error that a model reads, or a JSON-RPC
+ * error.
+ */
 export interface Failure
   extends Pick<Ending, "outcome" | "refusal" | "status" | "headers"> {
   result?: CallToolResult;
@@ -43,7 +46,7 @@ export interface Failure
 
 interface FailedRequest {
   log: Logger;
-  /** The name of the request in the log, which the client gets, too. */
+  /** The reference of the request in the log, which the client gets, too. */
   reference: string;
   /** True in development: the client gets the cause of an internal error. */
   showsCauses?: boolean;
@@ -52,7 +55,7 @@ interface FailedRequest {
   /** True if a model reads the failure: for `tools/call`, and for tasks. */
   isTool: boolean;
   /**
-   * True if the HTTP status was sent already: on a stream, in a batch, or for a
+   * True if the HTTP status was already sent: on a stream, in a batch, or for a
    * task. Then the error message has to say what the status and the headers
    * would have said.
    */
@@ -61,7 +64,7 @@ interface FailedRequest {
   http?: {
     request: Request;
     gate: Gate;
-    /** True if the client belongs to the generation without sessions. */
+    /** True for a client of MCP 2026-07-28. */
     stateless: boolean;
   };
   /** The reason why the request was stopped; undefined if it was not. */
@@ -70,7 +73,7 @@ interface FailedRequest {
 
 /**
  * Makes an answer from any exception. An exception that cannot be read or
- * printed becomes an internal error. Never throws.
+ * formatted becomes an internal error. Never throws.
  */
 export function answerFailure<T>(
   thrown: unknown,
@@ -160,8 +163,8 @@ function failureWith(
 }
 
 /**
- * Makes a refusal, in HTTP status and headers if they can still be sent, else
- * in the message.
+ * Makes a refusal: by HTTP status and headers if they can still be sent, else
+ * by the message.
  */
 function refusalOf(
   error: ChallengeError | HttpError,
@@ -208,9 +211,7 @@ function inBandMessage(error: ChallengeError | HttpError): string {
 
 /**
  * Makes a tool's result with a challenge for scopes, which ChatGPT needs to ask
- * people to sign in. Returns undefined for other clients, which read the HTTP
- * status.
- *
+ * people to sign in. Undefined for other clients, which read the HTTP status.
  * @see https://developers.openai.com/apps-sdk/build/auth
  */
 function challengeResult(

@@ -1,7 +1,6 @@
 /**
- * Counts and bounds the memory of other services' responses in this process,
- * because a service may respond slowly, to any number of calls.
- *
+ * Limits on the memory of other services' responses in this process. A service
+ * may respond slowly, to any number of calls.
  * @module
  */
 import { ToolError } from "../../../authoring/tool.ts";
@@ -15,8 +14,8 @@ const BUSY = "Too many answers of other services are on their way here: try " +
   "again in a minute.";
 
 /**
- * Starts to count the bytes of a response, for its caller if known, and in
- * total.
+ * Starts to count the bytes of a response: in total, and for its caller if
+ * known.
  */
 export function countHeldBytes(limitKey?: LimitKey): ResponseMemory {
   let held: number | undefined = 0;

@@ -1,7 +1,6 @@
 /**
- * Lets durable work wait before it asks, if its person has too many open
+ * Durable work that waits before it asks, because its person has too many open
  * questions.
- *
  * @module
  */
 import { LimitError } from "../../errors.ts";

@@ -96,8 +96,8 @@ export class Limits {
   }
 
   /**
-   * Charges a caller for a request. Returns a promise only if the database has
-   * to be read. @throws {LimitError}
+   * Counts a request against its caller's rate. Returns a promise only if the
+   * database has to be read. @throws {LimitError}
    */
   charge(
     method: string,
@@ -115,8 +115,8 @@ export class Limits {
   }
 
   /**
-   * Charges a caller for a call, or for work that costs as much, such as a
-   * write to the database. @throws {LimitError}
+   * Counts a call against its caller's rate, or work that costs as much, such
+   * as a write to the database. @throws {LimitError}
    */
   chargeCall(
     request: { readonly limitKey: LimitKey },
@@ -143,8 +143,8 @@ export class Limits {
   }
 
   /**
-   * Charges a caller for a call of a tool with limits. Returns a function to
-   * call when the tool ends. @throws {LimitError}
+   * Counts a call of a tool with limits against its caller's rate. Returns a
+   * function to call when the tool ends. @throws {LimitError}
    */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,

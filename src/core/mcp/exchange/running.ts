@@ -1,8 +1,7 @@
 /**
- * The running calls of this process. A timer, one for all of them, looks for
+ * The running calls of this process. One timer for all of them looks for
  * cancellations (`notifications/cancelled`) that other processes received.
- * Subscriptions have a list and bounds of their own.
- *
+ * Subscriptions have a list and limits of their own.
  * @module
  */
 import type {
@@ -22,7 +21,7 @@ import {
 
 const BEAT_MILLISECONDS = 200;
 
-/** The interval of the checks that a call or a task may still run. */
+/** The interval of the checks if calls and tasks are still permitted. */
 export const LIVE_MILLISECONDS = 1000;
 
 export const STOPPING = "The server stops";
@@ -34,7 +33,7 @@ export const MAX_CALLS_PER_CALLER = 1000;
 
 /** A call that is running. */
 export interface RunningCall extends MessageHolder {
-  /** The key by which a 2025 client cancels the call. */
+  /** The key by which an MCP 2025 client cancels the call. */
   readonly cancellable?: Cancellable;
   readonly execution: {
     /** Called when the work should end with a result. */
@@ -126,7 +125,7 @@ export class RunningCalls {
   }
 
   /**
-   * Cancels a request of a session; returns false if it does not run in this
+   * Cancels a request of a session. Returns false if it does not run in this
    * process.
    */
   cancel(sessionId: string, requestId: RequestId, reason: string): boolean {
@@ -192,7 +191,7 @@ const MAX_SUBSCRIPTIONS = 10_000;
 /** The maximum number of subscription streams of one caller in one process. */
 export const MAX_SUBSCRIPTIONS_PER_CALLER = 100;
 
-/** The open subscriptions of this process, bounded. */
+/** The open subscriptions of this process, up to a limit. */
 export class Subscriptions {
   #open = new Set<Subscription>();
   #hasEnded = false;
@@ -220,7 +219,7 @@ export class Subscriptions {
     if (this.#open.delete(call)) this.#bound.release(call.limitKey);
   }
 
-  /** Ends all subscriptions, each with its result; new ones are refused. */
+  /** Ends all subscriptions, each with its result. New ones are refused. */
   end(): void {
     this.#hasEnded = true;
     for (const { execution } of this.#open) execution.stop(STOPPING);

@@ -1,7 +1,6 @@
 /**
- * The secret settings of a server. Like people's keys, they are hidden in what
- * the author's code returns or throws.
- *
+ * The secret settings of a server. Like people's keys, they are hidden in
+ * whatever the author's code returns or throws.
  * @module
  */
 import type { Context } from "../../../authoring/context.ts";
@@ -31,7 +30,7 @@ export class SecretSettings {
     if (code) givenTo(code).addSecrets(secrets);
   }
 
-  /** Removes the secrets of a service from an error that it has thrown. */
+  /** Removes a service's secrets from an error that it has thrown. */
   clean(service: HasNeeds, thrown: unknown): unknown {
     return new GivenKeys().addSecrets(this.#of(service)).clean(thrown);
   }

@@ -1,6 +1,5 @@
 /**
- * Ends a run that starts over once its question has an answer.
- *
+ * Ends a run that starts again once its question has an answer.
  * @module
  */
 import type { MaybePromise } from "../../../authoring/service.ts";
@@ -10,9 +9,8 @@ import type { Call } from "./call.ts";
 import { settleCall } from "./run.ts";
 
 /**
- * Interrupts the tool's run. The request gets `answer`; the client then starts
- * the next run, for which answers that were given on pages are restored.
- *
+ * Interrupts the tool's run. The request gets `answer`. The client then starts
+ * the next run, which gets the answers that were given on pages.
  * @param onLate called instead if the call ended before, without being stopped
  */
 export async function suspend(

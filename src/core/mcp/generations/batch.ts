@@ -1,8 +1,7 @@
 /**
- * JSON-RPC batches of 2025-03-26: every request of an array gets a response,
- * all in one array if nothing has to be sent before the results, otherwise one
- * by one on a stream.
- *
+ * JSON-RPC batches of MCP 2025-03-26: every request of an array gets a
+ * response. They are sent in one array if nothing has to be sent before the
+ * results, otherwise one by one on a stream.
  * @module
  * @see MCP 2025-03-26, Transports, Sending Messages to the Server
  */
@@ -80,8 +79,8 @@ export async function serveBatch(
 }
 
 /**
- * Takes a batch without requests. Responds with the first refusal, if any, else
- * with 202.
+ * Handles a batch without requests. Responds with the first refusal, if any,
+ * else with 202.
  */
 async function take(
   engine: McpEngine,

@@ -1,7 +1,6 @@
 /**
- * The telemetry of a client's message. Method and names are text from the
- * client, so only known ones are recorded.
- *
+ * The telemetry of a client's message. Its method and names are the client's
+ * text, so only known ones are recorded.
  * @module
  */
 import { shortHash } from "../../log/request.ts";
@@ -25,12 +24,14 @@ const OTHERS: ReadonlySet<string> = new Set([
   "notifications/roots/list_changed",
 ]);
 
-/** A request id that may be recorded: short, and of harmless characters. */
+/**
+ * Matches a request id that may be recorded: short, and of harmless characters.
+ */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**
- * Serves a message within a telemetry operation. It ends when the call ends or
- * is refused; a message that is not a call has the outcome `ok`.
+ * Serves a message within a telemetry operation, which ends when the call ends
+ * or is refused. A message that is not a call has the outcome `ok`.
  */
 export function observeMessage<A extends AdmittedRequest, T>(
   telemetry: Telemetry,

@@ -1,7 +1,6 @@
 /**
- * The session of a 2025 client, which every process can find: `initialize`,
- * DELETE, and the messages that only sessions have.
- *
+ * The session of an MCP 2025 client, which every process can find:
+ * `initialize`, DELETE, and the messages that only sessions have.
  * @module
  * @see MCP 2025-11-25, Transports, Session Management, and Lifecycle
  */
@@ -32,18 +31,17 @@ import { isObject } from "../../json.ts";
 import { isImplementation } from "../../protocol/request_meta.ts";
 
 /**
- * The maximum length of a client's name, title or version: callers who have not
- * signed in have sessions, too.
+ * The maximum length of a client's name, title or version. Anonymous callers
+ * have sessions, too.
  */
 const MAX_NAME_CHARACTERS = 200;
 const CAPABILITIES_CHARACTERS = 2000;
 
 /**
- * Opens a session for a caller, whose id is sent as `Mcp-Session-Id`.
- *
+ * Opens a session for a caller. Its id is sent as `Mcp-Session-Id`.
  * @throws {LimitError} 429
  * @throws {RpcError} -32602 for missing members, and for capabilities of more
- * than 2,000 characters
+ *   than 2,000 characters
  */
 export async function initialize(
   { catalogue, sessions, limits, trustedProxies }: Engine,
@@ -119,7 +117,6 @@ export interface SessionRequest extends AdmittedRequest {
   session: McpSession;
 }
 
-/** The parts of an engine that are needed to find a session. */
 type SessionEngine = Pick<Engine, "sessions" | "limits" | "trustedProxies">;
 
 /**
@@ -159,7 +156,7 @@ export async function findSession(
 
 /**
  * Finds the session for a message that is rarely followed by another. Drops the
- * session from the cache, so that a session that was ended is noticed at once.
+ * session from the cache, so that its end is noticed at once.
  */
 export async function findSessionOnce(
   engine: SessionEngine,
@@ -181,14 +178,17 @@ function badRequest(message: string): RpcError {
   return new RpcError(RpcCode.badRequest, message, { status: 400 });
 }
 
-/** Makes the 404, which is the same for no session and for another caller's. */
+/**
+ * Makes the 404, which is the same for an unknown session and for another
+ * caller's.
+ */
 export function sessionNotFound(): RpcError {
   return new RpcError(RpcCode.sessionNotFound, "Session not found", {
     status: 404,
   });
 }
 
-/** Takes a notification. Only `notifications/cancelled` has an effect. */
+/** Handles a notification. Only `notifications/cancelled` has an effect. */
 export async function takeNotification(
   engine: Engine,
   { method, params: { requestId } }: RpcNotification,
@@ -206,7 +206,7 @@ export async function takeNotification(
 
 /**
  * Stores a client's response to a question of this server, if the question
- * waits for it.
+ * still waits for it.
  */
 export async function takeResponse(
   engine: Engine,

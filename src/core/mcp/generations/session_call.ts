@@ -1,7 +1,6 @@
 /**
- * A request in a 2025 session. Its questions are sent on its own stream; the
- * client may POST the response to any process.
- *
+ * A request in an MCP 2025 session. Its questions are sent on its own stream;
+ * the client may POST the response to any process.
  * @module
  * @see MCP 2025-11-25, Transports
  */
@@ -60,8 +59,8 @@ export class SessionCall extends Call {
   }
 
   /**
-   * True while the session is open and the grant is active, so that the end of
-   * the session, in any process, ends its calls.
+   * True while the session is open and the grant is active. So the end of the
+   * session, in any process, ends its calls.
    */
   override async isLive(): Promise<boolean> {
     return await super.isLive() &&

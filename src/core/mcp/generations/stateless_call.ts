@@ -1,7 +1,6 @@
 /**
- * A request of the 2026 generation. A question ends the request with an
+ * A request of MCP 2026-07-28. A question ends the request with an
  * `InputRequiredResult`; a client cancels by closing the stream.
- *
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests and Cancellation
  */
@@ -47,7 +46,7 @@ const ASKING: ReadonlySet<string> = new Set([
 
 /**
  * The time after which the response becomes a stream, even if there is nothing
- * to send yet. A client can cancel only by leaving, and if the request body
+ * to send yet. A client can cancel only by disconnecting. If the request body
  * came in a later packet than the headers, Deno notices that only after the
  * response has begun. The price: a large result of a slow call is one event,
  * and some clients refuse events of more than 1 MiB (Python SDK 2.3).
@@ -80,8 +79,8 @@ export class StatelessCall extends Call {
   }
 
   /**
-   * Wraps a method: first reads the answers (`inputResponses`) that the client
-   * sent along.
+   * Wraps a method so that it first reads the answers (`inputResponses`) in the
+   * request.
    */
   resuming(method: Method<EngineCall>): Method<EngineCall> {
     const { requestState, inputResponses } = this.params;
@@ -131,7 +130,7 @@ export class StatelessCall extends Call {
     return this.#rounds?.reopen(key) === true;
   }
 
-  /** Ends this round with the open questions, and so ends the tool's run. */
+  /** Ends this round, and so the tool's run, with the open questions. */
   async #suspend(): Promise<void> {
     const ask = async (): Promise<Answer> => {
       const inputRequests = Object.fromEntries(this.#rounds!.open);

@@ -1,7 +1,6 @@
 /**
- * `completion/complete`: proposals for an argument of a prompt or a variable
- * of a resource template.
- *
+ * `completion/complete`: values for an argument of a prompt or a variable of a
+ * resource template.
  * @module
  * @see MCP 2026-07-28, Completion
  */
@@ -45,8 +44,8 @@ type Propose = () => MaybePromise<readonly string[]>;
 
 /**
  * Gives the context the accounts that an item needs, then calls `propose`.
- * Returns no proposals if an account is missing, because a completion cannot
- * ask to connect it.
+ * Returns no values if an account is missing, because a completion cannot ask
+ * to connect it.
  */
 async function proposeWithin(
   call: Call,
@@ -65,9 +64,8 @@ async function proposeWithin(
 }
 
 /**
- * Finds proposals for the argument that a request names; none for an argument
- * that does not exist.
- *
+ * Finds values for the argument that a request names; none for an argument that
+ * does not exist.
  * @throws {RpcError} -32602 for a reference to an unknown prompt or resource
  */
 export async function completionValues(

@@ -1,7 +1,7 @@
 /**
- * `subscriptions/listen`: a stream of changes for a 2026 client. Changes of
- * lists, of resources, and of what features add, may be made in any process.
- *
+ * `subscriptions/listen`: a stream of changes for an MCP 2026-07-28 client.
+ * Changes of lists, of resources, and of what features add, may be made in any
+ * process.
  * @module
  * @see MCP 2026-07-28, Subscriptions
  */
@@ -31,7 +31,7 @@ export interface SubscriptionFilter {
   resourcesListChanged?: true;
   resourceSubscriptions?: ReadonlySet<string>;
   /**
-   * The names to follow for each {@linkcode FollowedKind}, keyed by its
+   * The names to watch for each {@linkcode FollowedKind}, keyed by its
    * `member`.
    */
   followed?: Readonly<Record<string, readonly string[]>>;
@@ -82,7 +82,7 @@ export function parseFilter(
 }
 
 /**
- * Parses a list of at most `most` strings; `what` is their noun for an error.
+ * Parses a list of at most `most` strings. `what` is their noun for an error.
  */
 function textsOf(
   notifications: JsonObject,
@@ -143,7 +143,7 @@ export function acknowledgement(
   });
 }
 
-/** Serves a subscription until the client leaves or the server stops. */
+/** Serves a subscription until the client disconnects or the server stops. */
 export async function listen(call: EngineCall): Promise<Answer> {
   const { engine: { subscriptions, followed }, printedLists, params } = call;
   const filter = parseFilter(params, printedLists.capabilities, followed);

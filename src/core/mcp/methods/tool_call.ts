@@ -1,7 +1,6 @@
 /**
- * `tools/call`: checks the arguments, runs the tool here or in a task, and
- * checks the result.
- *
+ * `tools/call`: checks the arguments, runs the tool in the request or in a
+ * task, and checks the result.
  * @module
  * @see MCP 2026-07-28, Tools, Calling Tools
  */
@@ -23,8 +22,8 @@ import type { ToolRun } from "../exchange/engine.ts";
 /** A call of a tool, with its parsed input. */
 class ToolCall implements PreparedCall {
   /**
-   * Ends counting the call as one of its tool's concurrent calls. Undefined if
-   * the tool has no limit on them.
+   * Frees the call's place among its tool's concurrent calls. Undefined if
+   * these are not limited.
    */
   leave?: () => void;
   prepared?: unknown;
@@ -37,7 +36,7 @@ class ToolCall implements PreparedCall {
     readonly call: EngineCall,
   ) {}
 
-  /** Runs the tool in its request; a long run goes on as a task. */
+  /** Runs the tool in its request; a long run continues as a task. */
   run(): MaybePromise<Result> {
     const { tool, call } = this;
     const running = runAround(this, call.context);
@@ -88,7 +87,7 @@ export function print(
 }
 
 /**
- * Starts a call, with only the steps that its tool needs: most tools just run.
+ * Starts a call, with only the steps that its tool needs. Most tools just run.
  */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
   const { tool, found, call: { context } } = toolCall;
@@ -117,8 +116,8 @@ async function startLimited(toolCall: ToolCall): Promise<Answer> {
 }
 
 /**
- * Calls the tool's `prepare`, in the request, because it may ask the client.
- * Then runs the tool, here or in a task.
+ * Calls the tool's `prepare` in the request, because it may ask the client.
+ * Then runs the tool, in the request or in a task.
  */
 async function prepare(toolCall: ToolCall): Promise<Answer> {
   const { tool, input, call, call: { context } } = toolCall;

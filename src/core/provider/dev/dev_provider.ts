@@ -30,9 +30,7 @@ import {
   type UpstreamTokens,
 } from "../provider.ts";
 
-/**
- * The path of the provider; the issuer is this server's origin with this path.
- */
+/** The path of the provider, below this server's origin. */
 const DEV_PATH = "/dev-provider";
 
 const DEV_CLIENT_ID = "tool-server";
@@ -48,7 +46,7 @@ export function devProvider(
   { database, baseUrl, redirectUri, deployed, serverTitle }: {
     database: Database;
     baseUrl: string;
-    /** Our redirect URI at this provider. */
+    /** This server's redirect URI at the provider. */
     redirectUri: string;
     deployed: boolean;
     /** `MCP_TITLE`. */
@@ -173,7 +171,7 @@ function refusal(kind: UpstreamError["kind"], what: string): UpstreamError {
 }
 
 /**
- * Calls `answer`; an error other than an `UpstreamError`, such as the
+ * Calls `answer`. An error other than an `UpstreamError`, such as the
  * database's, becomes `unavailable`.
  */
 async function answered<T>(answer: () => Promise<T>): Promise<T> {
@@ -217,7 +215,7 @@ export function checkDevProvider(
   );
 }
 
-/** The kinds of encrypted values; one kind is never accepted as another. */
+/** The kinds of encrypted values. One kind is never accepted as another. */
 type Sealed = "code" | "access" | "refresh";
 
 /** Claims to encrypt, with their expiry and an id. */

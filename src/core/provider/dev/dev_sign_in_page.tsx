@@ -17,7 +17,7 @@ interface DevSignInProps {
   fields: Readonly<Record<string, string>>;
 }
 
-/** A form with the text fields `name` and, optionally, `groups`. */
+/** Shows a form with the text fields `name` and, optionally, `groups`. */
 export function DevSignInPage({ serverTitle, action, fields }: DevSignInProps) {
   return (
     <Layout title="Development sign-in" serverTitle={serverTitle}>
@@ -99,8 +99,7 @@ export function makePersonClaims(typed: string, groups?: string): PersonClaims {
 }
 
 /**
- * Parses the memberships that the person typed: `admins, role:editor,
- * org:acme`.
+ * Parses the memberships that a person typed: `admins, role:editor, org:acme`.
  */
 function memberships(typed = ""): Partial<Record<Membership, string[]>> {
   const names = typed.split(",").map((name) => name.trim()).filter(Boolean);
