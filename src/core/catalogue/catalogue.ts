@@ -262,8 +262,8 @@ function select(
     resourceTemplates: listOf(templates.map(({ resource }) => resource)),
     prompts: listOf(prompts),
   };
-  // Tools that always run in a task are left out for 2025 clients, which do not
-  // support tasks.
+  // Tools that always run in a task are left out for MCP 2025 clients, which do
+  // not support tasks.
   const forAll = tools.filter((tool) =>
     !isAlwaysTask(tool) || mayOutlast(tool)
   );

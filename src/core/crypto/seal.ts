@@ -47,7 +47,7 @@ export async function unseal(
   sealed: string,
   context?: string,
 ): Promise<string> {
-  // Limited, because a stranger may send millions of dots.
+  // Limited, because anyone may send millions of dots.
   const [header, encryptedKey, ...parts] = sealed.split(".", PARTS + 1);
   if (
     header !== headerOf(key, context) || encryptedKey !== "" ||

@@ -198,7 +198,7 @@ export class SharedBuckets {
    */
   async #takeThere(share: Share, name: string, time: number): Promise<number> {
     for (;;) {
-      // Outside the trace, because other requests wait for the same answer.
+      // Outside the trace, because other requests wait for the same read.
       await (share.asking ??= outsideTrace(() => this.#ask(share, name, time))
         .finally(() => share.asking = undefined));
       const wait = this.#takeHere(share, name, time);
@@ -210,8 +210,8 @@ export class SharedBuckets {
   async #ask(share: Share, name: string, time: number): Promise<void> {
     const { owed } = share;
     const begun = wholeMilliseconds();
-    // Tokens that have refilled are not subtracted. The local bucket also
-    // lacks the token of this request, which is not used yet.
+    // Tokens that have refilled are not subtracted. The local bucket also lacks
+    // the token of this request, which is not used yet.
     const missing = this.#own.missing(name, time) - 1;
     const spent = Math.min(owed, Math.max(0, missing));
     try {

@@ -157,7 +157,7 @@ export class OutgoingBody {
     const [first] = this.#queue;
     if (first.length <= PIECE_BYTES) this.#queue.shift();
     else this.#queue[0] = first.subarray(PIECE_BYTES);
-    // Copied: a view would keep the whole buffer until Deno has sent the piece.
+    // Copied: a view would keep the whole buffer until Deno has sent the chunk.
     return first.buffer.byteLength <= PIECE_BYTES
       ? first
       : first.slice(0, PIECE_BYTES);

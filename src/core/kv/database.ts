@@ -63,7 +63,8 @@ export class Database extends Reader {
     );
     const fence = new Fence(kv, operations, clock, onClockAhead);
     super(kv, clock, operations, fence);
-    // Other processes wait to learn which commits this one gave up.
+    // Other processes wait to learn which of this one's commits were answered
+    // with 503.
     operations.onBack = () => this.background(() => fence.settle());
     fence.onOwed = () =>
       this.background(() => fence.settleForGood(this.closing));
@@ -158,7 +159,8 @@ export class Database extends Reader {
   async mayRepeat({ mark }: { mark?: string }): Promise<boolean> {
     if (await this.isGivenUp({ mark })) return true;
     const isOthers = mark !== undefined && !this.fence.isOwn(mark);
-    // Another process may still have to write down that it gave up the commit.
+    // Another process may still have to record that a commit was answered with
+    // 503.
     if (isOthers && this.answersForMilliseconds < UNSETTLED_MILLISECONDS) {
       throw new StorageError();
     }
@@ -212,7 +214,7 @@ export class Database extends Reader {
         if (done) return;
         onValue(this.entry<T>(value[0]).value);
       }
-      // A watch may break: the poll goes on.
+      // The watch may break, but the poll continues.
     })().catch(() => {});
     return async () => {
       await reader.cancel().catch(() => {});

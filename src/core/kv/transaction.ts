@@ -183,7 +183,7 @@ export class Commits {
           this.fence.owe(commitTry);
           throw error;
         });
-      // Tried again if nothing but the check of the fence has failed.
+      // Tried again if only the check of the fence has failed.
       if (applied || !this.fence.isClosedTo(commitTry)) return applied;
     }
   }

@@ -118,7 +118,8 @@ function serve(
   if (!isStateless(message, admitted)) {
     return serveInSession(engine, message, admitted);
   }
-  // Accepted and ignored: 2026 has no notifications from clients over HTTP.
+  // Accepted and ignored: in MCP 2026-07-28, clients send no notifications over
+  // HTTP.
   if (message.kind === "notification") return emptyResponse(202);
   const { call, method } = findStateless(engine, message, admitted);
   return respond(call, method);

@@ -225,7 +225,7 @@ export function displayName(
   const plain = withoutHidden(
     name.replaceAll(QUOTES, "'").replaceAll(MARKS, " "),
   ).replaceAll(APOSTROPHES, "'");
-  // No more are read than are shown: a stranger's text may be long.
+  // No more are read than are shown, because the text may be long.
   const letters = LETTERS.segment(plain)[Symbol.iterator]()
     .take(MAX_LETTERS + 1).map(({ segment }) => segment).toArray();
   return letters.length > MAX_LETTERS

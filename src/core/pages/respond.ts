@@ -62,7 +62,8 @@ export function page(
     "Content-Security-Policy",
     forms === "any" ? policy : `${policy}; form-action '${forms}'`,
   );
-  // With `no-referrer`, a browser sends our own forms with `Origin: null`.
+  // With `no-referrer`, a browser sends this server's own forms with `Origin:
+  // null`.
   const referrer = forms === "none" ? "no-referrer" : "same-origin";
   c.header("Referrer-Policy", referrer);
   c.header("X-Content-Type-Options", "nosniff");

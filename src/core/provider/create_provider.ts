@@ -179,7 +179,7 @@ function applyPreset(
     issuer,
     scopes: settings.scopes ?? preset.scopes,
     claims: { ...preset.claims, ...own },
-    // With a scope of our own API, Graph refuses the access token.
+    // With a scope of this server's own API, Graph refuses the access token.
     readGroups: asksForOwnScope(settings)
       ? async (claims) => await preset.readGroups?.(claims)
       : preset.readGroups,

@@ -238,8 +238,8 @@ export function leasedRefresh<F extends StoredTokens>(
         const again = await store.find(leased);
         if (again?.tokens === text) return { tokens };
         if (!again) await issuer.discard?.(tokens);
-        // Retry if another process has leased the same old tokens: ours are
-        // newer.
+        // Retry if another process has leased the same old tokens: those here
+        // are newer.
         if (again?.tokens !== leased.tokens) return undefined;
         current = again;
       } catch (error) {

@@ -254,8 +254,8 @@ function addOwnRoutes(
     async authenticate(request) {
       checkOrigin(request);
       const found = await gate.authenticate(request.headers);
-      // Strangers may try tools, but `authenticate()` in a route requires a
-      // known caller.
+      // Anonymous callers may try tools, but `authenticate()` in a route
+      // requires a known caller.
       if (!isStranger(found.caller)) return found;
       throw new ChallengeError("Sign in first");
     },

@@ -196,7 +196,7 @@ function openDatabase(
 ): Database {
   return new Database(checkedKv(observedKv(kv)), {
     clock,
-    // A handle on Deno Deploy has no `isRemote`.
+    // Deno Deploy's `Kv` has no `isRemote`.
     isRemote: kv.isRemote ?? config.deployed,
     deadlineMilliseconds,
     onClockAhead: (seconds) =>

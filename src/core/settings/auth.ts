@@ -124,8 +124,7 @@ export function parseAuth(
   }
   if (settings.read(AUTH.AUTH_ANONYMOUS)) {
     auth.anonymous = true;
-    // Without a strategy, scopes would stop strangers who have no way to sign
-    // in.
+    // Without a strategy, scopes would stop callers who have no way to sign in.
     if (isOpen(auth)) {
       settings.complain(AUTH.AUTH_ANONYMOUS, {
         got: settings.text(AUTH.AUTH_ANONYMOUS),

@@ -80,7 +80,8 @@ export function parseProviders(
   exposure: Exposure,
 ): ListedProviders {
   const names = settings.require(CHOICE);
-  // The complaint is made: go on with `dev`, which needs no settings.
+  // Continues with `dev`, which needs no settings, because the complaint is
+  // made.
   if (!names) return [{ id: "dev", config: { provider: "dev" }, domains: [] }];
   const [first, ...others] = names;
   doubtOtherGroups(settings, others.length > 0 ? names : []);

@@ -102,7 +102,7 @@ function dropFairly(failures: Attempt[], most: number): Attempt[] {
 function groupOf(attempt: Attempt): string {
   const { isStranger, step, client, failure } = attempt;
   return isStranger
-    // The error code only, because the description may quote a stranger's text.
+    // The error code only, because the description may quote the client's text.
     ? JSON.stringify([step, failure?.split(":")[0]])
     : JSON.stringify([step, failure, client]);
 }

@@ -81,7 +81,8 @@ export function cancellationStore(database: Database) {
       const isHit = ({ startedMilliseconds }: Cancellable, i: number) =>
         (cancellations[i].value?.atMilliseconds ?? 0) >=
           startMilliseconds + startedMilliseconds - TOLERANCE_MILLISECONDS;
-      // With a check, so that a newer cancellation under the same key stays.
+      // With a check, so that a newer cancellation under the same key is not
+      // deleted.
       const used = cancellations.filter((_, i) => isHit(running[i], i));
       await Promise.all(
         used.map((entry) =>

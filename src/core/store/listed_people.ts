@@ -106,7 +106,8 @@ export async function unlistPerson(
     // The index entry is deleted last: if this stops half-way, it still leads
     // to the other entries.
     for (const some of inParts([entry, ...rows], MAX_CHECKS)) {
-      // With checks, so that entries that a new grant has just written stay.
+      // With checks, so that entries that a new grant has just written are not
+      // deleted.
       await database.commit((transaction) =>
         transaction.check(...some).delete(...some.map(({ key }) => key))
       );

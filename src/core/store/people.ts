@@ -76,7 +76,8 @@ export function peopleStore(
     const { text } = peopleCursorOf(key);
     const held = await heldBy(subject);
     if (held.length === 0) {
-      // With a check, so that an entry that a new grant has just written stays.
+      // With a check, so that an entry that a new grant has just written is not
+      // deleted.
       database.background(async () => {
         await database.commit((transaction) =>
           transaction.check({ key, versionstamp }).delete(key)

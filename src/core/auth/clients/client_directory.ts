@@ -55,8 +55,7 @@ export function clientDirectory(
       return await document;
     } catch (cause) {
       if (cause instanceof HttpError) throw cause;
-      // Without details: a stranger could use them to map this server's
-      // network.
+      // Without details, by which anyone could map this server's network.
       throw cause instanceof DocumentError && cause.isPermanent
         ? new OAuthError(
           "invalid_client",

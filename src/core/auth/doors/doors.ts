@@ -106,7 +106,7 @@ function staticDoor(
       if (presented === undefined) {
         throw new ChallengeError("Credentials are needed");
       }
-      // Compares every secret, even after a match: the time taken must not
+      // Compares every secret, even after a match. The time taken must not
       // reveal which secret was nearly right.
       const matches = accepted.filter((it) => isSameSecret(presented, it));
       if (matches.length > 0) return holder;

@@ -169,7 +169,7 @@ export function jwtDoor(
     if (!found || found.expiresAt <= now(clock)) {
       throw new ChallengeError("The access token has expired", "invalid_token");
     }
-    // Not 401: another token for the same person would be refused, too.
+    // Not 401, because another token for the same person would be refused, too.
     if (found.isBlocked) throw new HttpError(403, BLOCKED_TEXT);
     return found.authenticated;
   }

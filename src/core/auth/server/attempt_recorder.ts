@@ -22,7 +22,7 @@ export function attemptRecorder(
     const named = c.req.query("client_id");
     const client = known ?? c.get("claimedName") ??
       (named && shortClientId(named));
-    // Only a known client gets a redirect to its redirect URI.
+    // Only for a known client is the browser sent to its redirect URI.
     const isStranger = known === undefined && end.client === undefined;
     // A client's name is more useful than its redirect URI.
     attempts.note({ step, isStranger, ...end, client: client ?? end.client });

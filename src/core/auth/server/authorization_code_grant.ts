@@ -36,7 +36,7 @@ export function authorizationCodeGrant(
     // request. It may be absent, because PKCE protects the code then.
     const redirectUri = parameters.get("redirect_uri");
     for (;; reading = undefined) {
-      // The code must be this client's. Another client's attempt changes
+      // The code must be this client's. A try by another client changes
       // nothing.
       const read = await (reading ?? codes.read(code));
       const record = read?.code.value;

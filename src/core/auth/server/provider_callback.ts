@@ -110,7 +110,7 @@ export function providerCallbackEndpoint(
     return {
       code: error === "temporarily_unavailable" ? error : code,
       description,
-      // Logged only if it looks like an error code: a stranger may send
+      // Logged only if it looks like an error code, because anyone may send
       // anything.
       facts: { providerError: /^\w{1,40}$/.test(error) ? error : "unreadable" },
     };

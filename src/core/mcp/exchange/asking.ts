@@ -246,8 +246,8 @@ export class Asking {
     const [[name, parts]] = Object.entries(lacked);
     const path = [name, ...Object.keys(parts as JsonObject)].join(".");
     const message = `The client does not support ${path}`;
-    // 2025 has no error code for a missing capability. The model can react to a
-    // tool error.
+    // MCP 2025 has no error code for a missing capability. The model can react
+    // to a tool error.
     if (!this.work.stateless) throw new ToolError(message);
     throw new RpcError(
       RpcCode.missingCapability,

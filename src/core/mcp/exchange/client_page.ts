@@ -38,7 +38,7 @@ export async function askViaClient<A extends { action: string }>(
     const late = new AbortController();
     const opening = work.request(question, late.signal)
       .then(({ action }) => ({ opened: action }));
-    // A 2025 request stays open, so it can wait for the answer at the same
+    // An MCP 2025 request stays open, so it can wait for the answer at the same
     // time.
     const answering = stateless ? undefined : pages.waitFor(
       page,

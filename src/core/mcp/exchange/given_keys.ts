@@ -238,7 +238,7 @@ function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   const read = isPlain ? asItIs : readText(all);
   const find = (forms: readonly Form[], { text, place }: ReadText) => {
     for (const { pattern, isBase64 } of forms) {
-      // Most texts do not even contain the beginning of a form.
+      // Most texts do not even contain the beginning of a spelling.
       if (!text.includes(pattern.slice(0, MAX_PROBE_CHARACTERS))) continue;
       for (const start of occurrences(text, pattern)) {
         let first = start;
@@ -300,7 +300,7 @@ function isWithout(keys: FormsOfKeys, error: Error): boolean {
 
 /** Returns the thrown value, or a copy without keys if it contains one. */
 function clean(thrown: unknown, keys: FormsOfKeys): unknown {
-  // A refusal has no words of the author's.
+  // A refusal contains no text of the author.
   if (keys.size === 0 || isRefusal(thrown)) return thrown;
   let isClean = true;
   const hideIn = (text: string) => {
