@@ -62,6 +62,11 @@ export class InputRounds {
     return undefined;
   }
 
+  /** Returns the answer to the question with a key, which may have changed. */
+  find(key: string): JsonObject | undefined {
+    return this.#answered.get(key)?.[1];
+  }
+
   /**
    * Drops the answer to a question that must be asked again, because what the
    * person agreed to has not happened yet. Returns false, and keeps the answer,

@@ -150,7 +150,11 @@ export function checkJson(
 
 /** Tells the model that no one can approve this caller's calls. */
 export const NO_PAGE =
-  "This waits for the approval of a person on a page of this server, to which this caller cannot sign in. It was not run.";
+  "This needs the approval of a person on a page of this server, to which this caller cannot sign in. It was not run, and does not wait.";
+
+/** The message that tells the model that its client has said no. */
+export const CLIENT_DECLINED =
+  "This was declined or cancelled in the client, so that no approval of it counts. It was not run: ask for it again only if the person wants it after all.";
 
 /**
  * Explains why no call can be approved at all. Undefined if people can sign in.
@@ -223,19 +227,23 @@ export function unknownResult(
 
 /** Tells the model of a refusal, which ends a task. */
 export function refusedWords(
-  { isTask, scope, reason = "" }: {
+  { isTask, scope, reason = "", isTakenBack }: {
     isTask: boolean;
     /** The scope of the people who may approve, if the caller may not. */
     scope?: string;
     reason?: string;
+    /** True if the caller has refused what someone else has to approve. */
+    isTakenBack?: boolean;
   },
 ): string {
-  const who = scope === undefined
+  const who = scope === undefined || isTakenBack
     ? "The person"
     : `Someone who has the permission ${scope}`;
   const why = reason && `, and said: ${JSON.stringify(reason)}`;
   const after = isTask
     ? "This task has ended: begin another only if they want it after all."
+    : isTakenBack
+    ? "The same call gets this answer for a while: call it again only if they want it after all."
     : "If they want it after all, they can still approve it on the same page: call it again only then.";
   return `${who} refused this${why}. It was not run. ${after}`;
 }

@@ -27,6 +27,7 @@ import { addressOfWork } from "../work/task_call.ts";
 import type { Waiting } from "../questions/waits.ts";
 import {
   checkJson,
+  CLIENT_DECLINED,
   definitionOf,
   inTime,
   lacksSignIn,
@@ -151,11 +152,13 @@ export function approvalGate(
             ? refusedWords({
               isTask: startedMilliseconds === undefined,
               scope,
-              reason: verdict.reason,
+              ...verdict,
             })
-            : "The person did not open the page on which they could approve this. It was not run.",
+            : CLIENT_DECLINED,
         );
       case "cancel":
+        throw new ToolError(CLIENT_DECLINED);
+      case "expired":
         throw new ToolError(
           "No one approved this in time, or the connection has ended. It was not run: ask for it again only if it is still wanted.",
         );

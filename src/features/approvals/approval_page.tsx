@@ -27,6 +27,7 @@ import {
 } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
 import { doneIn } from "./approval_words.ts";
+import { isTakenBack } from "./approver.ts";
 import type { CallApproval } from "./call_approval.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { AskedPasskey } from "./passkeys.ts";
@@ -136,9 +137,11 @@ export function ApprovalPage(props: ApprovalProps) {
           : !mayPress
           ? (
             <>
-              It waits for someone else, who has the permission{" "}
-              <code>{scope}</code>. They find it on their account page here, or
-              by the link of this page.
+              {isRefused ? "It can still be approved by" : "It waits for"}{" "}
+              someone else, who has the permission <code>{scope}</code>.{" "}
+              {isRefused
+                ? "They need the link of this page, and the app then has to ask for it again."
+                : "They find it on their account page here, or by the link of this page."}
             </>
           )
           : isRefused
@@ -197,7 +200,7 @@ export function ApprovalPage(props: ApprovalProps) {
         <pre dir="ltr">{printArguments(input)}</pre>
       </details>
       {mayPress && <PasskeyNote {...props} />}
-      {mayPress && (
+      {(mayPress || !isRefused && !isPaused) && (
         <AccountForm
           base={base}
           csrf={csrf}
@@ -207,7 +210,9 @@ export function ApprovalPage(props: ApprovalProps) {
           {!isRefused && (
             <label>
               Why not{" "}
-              <span class="small soft">(if you refuse; the app reads it)</span>
+              <span class="small soft">
+                (if you {mayPress ? "refuse" : "withdraw it"}; the app reads it)
+              </span>
               <input
                 type="text"
                 name="reason"
@@ -217,7 +222,7 @@ export function ApprovalPage(props: ApprovalProps) {
             </label>
           )}
           <p class="note" role="status" hidden></p>
-          {offer && props.mayRemember && (
+          {mayPress && offer && props.mayRemember && (
             <label class="tick">
               <input type="checkbox" name="remember" value="on" />
               <span>
@@ -228,7 +233,7 @@ export function ApprovalPage(props: ApprovalProps) {
             </label>
           )}
           <div class="actions">
-            {mayApprove && (
+            {mayPress && mayApprove && (
               <button
                 class="primary"
                 type="submit"
@@ -240,7 +245,9 @@ export function ApprovalPage(props: ApprovalProps) {
               </button>
             )}
             {!isRefused && (
-              <button type="submit" name="answer" value="refuse">Refuse</button>
+              <button type="submit" name="answer" value="refuse">
+                {mayPress ? "Refuse" : "Withdraw"}
+              </button>
             )}
           </div>
         </AccountForm>
@@ -280,17 +287,27 @@ const ENDS: Readonly<Record<string, string>> = {
   failed: "It was begun, and failed.",
   cancelled: "It was begun, and cancelled.",
   unknown: "Its end is not known, and someone said that they have looked.",
+  withdrawn: "The app has withdrawn it, and nothing was run.",
 };
 
 const OUTDATED =
   "The server has changed since the app asked: it may have to ask again, and you to approve it again.";
+
+/** Describes in a word what a person, or the app, decided. */
+function wordOf(approval: CallApproval): string {
+  if (isTakenBack(approval)) return "Withdrawn by the person who asked";
+  if (approval.approval.outcome === "withdrawn") return "Withdrawn";
+  return approval.answer?.action === "decline" ? "Refused" : "Approved";
+}
 
 /** Describes in a sentence what became of an approval. */
 function stateInWords(
   { approval, subject, isOutdated }: ApprovalProps,
 ): string {
   const { state, answer, pageTask, approval: { endedAt, outcome } } = approval;
-  if (answer?.action === "decline") return "Refused. The app is told so.";
+  if (answer?.action === "decline") {
+    return `${wordOf(approval)}. The app is told so.`;
+  }
   if (state === "answered") {
     if (isOutdated) return `Approved, but nothing has begun. ${OUTDATED}`;
     if (pageTask !== undefined) return "Approved. The work goes on by itself.";
@@ -332,15 +349,14 @@ function AnswerOf(props: ApprovalProps) {
 /** The page after the answer. Respond with `forms: "self"`. */
 export function ApprovalAnsweredPage(props: ApprovalProps) {
   const { base = "", approval, client, csrf, now } = props;
-  const { payload: { title }, answer } = approval;
+  const { payload: { title } } = approval;
   const { begunAt, endedAt } = approval.approval;
-  const isRefused = answer?.action === "decline";
   const isOwn = approval.subject === props.subject;
   const isUnderWay = begunAt !== undefined && endedAt === undefined;
   return (
     <CardPage
       {...props}
-      title={isRefused ? "Refused" : "Approved"}
+      title={wordOf(approval)}
       heading={<bdi>{harmlessLine(title)}</bdi>}
     >
       <AnswerOf {...props} />

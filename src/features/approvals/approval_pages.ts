@@ -27,8 +27,8 @@ import {
   MAX_REASON_CHARACTERS,
 } from "./approval_page.tsx";
 import { isPaused } from "../questions/wait_records.ts";
-import type { Approver } from "./approver.ts";
-import { callApprovals, isToBePressed, mayPress } from "./approval_store.ts";
+import { type Approver, isToBePressed, mayPress } from "./approver.ts";
+import { callApprovals } from "./approval_store.ts";
 import type { CallApproval, Pressed } from "./call_approval.ts";
 import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
 import { stepReport } from "./approval_steps.ts";

@@ -29,7 +29,12 @@ import { isPaused } from "../questions/wait_records.ts";
 import { longResult } from "./approval_content.ts";
 import { doneIn, receiptWords } from "./approval_words.ts";
 import { queued } from "./approval_queue.ts";
-import { addressesOf, type Approver, nameOfPerson } from "./approver.ts";
+import {
+  type Approver,
+  isToBePressed,
+  mayPress,
+  nameOfPerson,
+} from "./approver.ts";
 import { hasTaskEnded, isToBeLookedAt, taskCheck } from "./approval_task.ts";
 import type {
   ApprovalPayload,
@@ -39,6 +44,7 @@ import type {
 import { type Offer, rememberedStore } from "./remembered.ts";
 import { answerRemembered } from "./remembered_work.ts";
 import { type Receipts, receiptStore } from "./receipts.ts";
+import { withdrawApproval } from "./withdrawal.ts";
 
 /**
  * The seconds for which durable work, or a call, can still find an unanswered
@@ -52,31 +58,6 @@ const CLOSED_CALL_SECONDS = 60;
  * began. A run of durable work is stored until the work has ended.
  */
 const BEGUN_SECONDS = 24 * 60 * 60;
-
-/**
- * True if a person may approve a call: without a scope, the caller; with a
- * scope, everyone who has it, except the caller (under any provider).
- */
-export function mayPress(
-  { subject, approval: { scope }, payload: { caller } }: CallApproval,
-  person: Approver,
-): boolean {
-  if (scope === undefined) return subject === person.subject;
-  const addresses = addressesOf(person);
-  return subject !== person.subject && person.scopes.includes(scope) &&
-    !addresses.some((address) => caller.addresses.includes(address));
-}
-
-/**
- * True if an approval can still be answered: it is open, or was refused and no
- * task ended with the refusal.
- */
-export function isToBePressed(
-  { state, answer, pageTask }: CallApproval,
-): boolean {
-  return state === "open" || state === "answered" &&
-      answer?.action === "decline" && pageTask === undefined;
-}
 
 /**
  * Returns the ID of an approval's receipt. A refusal has its own receipt, which
@@ -129,10 +110,16 @@ export function callApprovals(
     return { ...approval, sealedAnswer, isPaused: paused };
   }
 
-  async function findToPress(id: string, approver: Approver) {
+  /** Finds an approval that a person may answer; a caller may always refuse. */
+  async function findToPress(
+    id: string,
+    approver: Approver,
+    { action }: Pick<Pressed, "action">,
+  ) {
     const approval = await findAny(id);
     const mayBe = approval && !approval.isPaused &&
-      mayPress(approval, approver);
+      (mayPress(approval, approver) ||
+        action === "decline" && approval.subject === approver.subject);
     return mayBe ? approval : undefined;
   }
 
@@ -278,7 +265,8 @@ export function callApprovals(
 
     settled: waits.settled,
     close: waits.close,
-    withdraw: waits.withdrawUnused,
+    supersede: waits.withdrawUnused,
+    withdraw: (it: Pick<Wait, "key">) => withdrawApproval(database, waits, it),
 
     findPage,
 
@@ -333,7 +321,7 @@ export function callApprovals(
       extraWrites: Write = () => {},
       seen?: CallApproval,
     ): Promise<CallApproval | undefined> {
-      const approval = await findToPress(id, person);
+      const approval = await findToPress(id, person, pressed);
       if (!approval) return undefined;
       const { subject } = approval;
       const isBare = pressed.action === "accept" &&

@@ -16,6 +16,7 @@ import type { ApprovalState, WaitRecord } from "../questions/wait_record.ts";
 import type { TakenWait, Waiting } from "../questions/waits.ts";
 import { askingWords, type Unknown } from "./approval_content.ts";
 import type { CallApprovals } from "./approval_store.ts";
+import { isTakenBack } from "./approver.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import { type ReportStep, whoOf } from "./approval_steps.ts";
 import type { Offer } from "./remembered.ts";
@@ -28,8 +29,15 @@ export type Verdict =
     input: JsonObject;
     receipt: string;
   }
-  | { action: "decline"; reason?: string }
+  /**
+   * A person has refused on the page, or, without a reason, in the client.
+   * `isTakenBack`: the caller has refused what someone else has to approve.
+   */
+  | { action: "decline"; reason?: string; isTakenBack?: boolean }
+  /** The client has cancelled the question, or withdrawn the approval. */
   | { action: "cancel" }
+  /** No one answered in time, or the connection has ended. */
+  | { action: "expired" }
   /** The run had ended after its client disconnected. */
   | { action: "collected"; result: CallToolResult }
   /** Another call with the same arguments has begun the run. */
@@ -70,15 +78,21 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     key: string = APPROVAL_KEY,
   ): Promise<OpenPage | { answer: Verdict }> {
     const { approvals, of: { waiting, isWanted } } = this;
+    const declined = this.#declined(key);
     for (;;) {
       const known = await this.#do(() =>
-        isWanted ? approvals.find(waiting) : approvals.findAsked(waiting)
+        isWanted && !declined
+          ? approvals.find(waiting)
+          : approvals.findAsked(waiting)
       );
-      if (known?.state !== "used" && !known?.answer) {
+      if (declined && (!known || await approvals.withdraw(known))) {
+        return { answer: { action: declined } };
+      }
+      if (!declined && known?.state !== "used" && !known?.answer) {
         const remembered = await this.#rememberedRun();
         if (remembered) {
           if (known && !this.#isDurable) {
-            await tidy(() => approvals.withdraw(known));
+            await tidy(() => approvals.supersede(known));
           }
           return { answer: remembered };
         }
@@ -89,23 +103,35 @@ export class ApprovalVisit implements PagesOf<Verdict> {
         const isPressed = await this.#close(approval);
         // A call that comes later asks anew, a task has had its time.
         if (isPressed || !this.#isTask) continue;
-        return { answer: { action: "cancel" } };
+        return { answer: { action: "expired" } };
       }
-      if (state === "open") {
-        return {
-          key,
-          wait: approval as unknown as OpenPage["wait"],
-          address: this.#addressOf(approval),
-          connects: false,
-          message: askingWords(approval),
-          isForOthers: approval.approval.scope !== undefined,
-          until: closesAt,
-        };
-      }
+      if (state === "open") return this.#pageOf(approval, key);
       const answer = await this.#verdictOf(approval);
       // Undefined if another call has just begun the run.
       if (answer) return { answer };
     }
+  }
+
+  #pageOf(approval: CallApproval, key: string): OpenPage {
+    return {
+      key,
+      wait: approval as unknown as OpenPage["wait"],
+      address: this.#addressOf(approval),
+      connects: false,
+      message: askingWords(approval),
+      isForOthers: approval.approval.scope !== undefined,
+      until: approval.approval.closesAt,
+    };
+  }
+
+  /**
+   * Returns the client's own answer to the question, unless it is that the
+   * person opens the page. It may come after a person has approved.
+   */
+  #declined(key: string): "decline" | "cancel" | undefined {
+    const sent = this.work.sentAnswer?.(key);
+    if (!sent || sent.action === "accept") return undefined;
+    return sent.action === "decline" ? "decline" : "cancel";
   }
 
   /** Creates an approval, or finds the open one. */
@@ -187,11 +213,11 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     if (!await approvals.settled(open, signal, most)) {
       if (most < left) return undefined;
       // The person may have answered at the last moment.
-      if (!await this.#close(open)) return { action: "cancel" };
+      if (!await this.#close(open)) return { action: "expired" };
     }
     for (let isLast = false;;) {
       const approval = await this.#do(() => approvals.read(open));
-      if (!approval) return { action: "cancel" };
+      if (!approval) return { action: "expired" };
       const verdict = await this.#verdictOf(approval);
       if (verdict?.action === "unknown" && !isLast) {
         // Another call has begun the run just now.
@@ -245,6 +271,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const { approvals, work } = this;
     const { state, answer, payload } = approval;
     const { begunAt, hasResult, outcome } = approval.approval;
+    if (outcome === "withdrawn") return { action: "cancel" };
     if (state === "used" && !this.#isDurable) {
       const result = hasResult && await approvals.collect(approval);
       if (result) return { action: "collected", result };
@@ -258,7 +285,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     }
     if (!answer) return undefined;
     if (answer.action === "decline") {
-      return { action: "decline", reason: answer.reason };
+      const { reason } = answer;
+      return { action: "decline", reason, isTakenBack: isTakenBack(approval) };
     }
     if (!this.#isDurable) {
       this.#begun ??= await this.#begin(approval);

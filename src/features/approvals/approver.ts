@@ -1,5 +1,6 @@
 /**
- * The people who open the pages of approvals, and the callers whose calls wait.
+ * The people who open the pages of approvals, and the callers whose calls wait:
+ * who may answer which.
  *
  * @module
  */
@@ -9,6 +10,7 @@ import {
   verifiedAddresses,
 } from "../../core/oauth/allowed_users.ts";
 import { personName } from "../../core/oauth/person.ts";
+import type { CallApproval } from "./call_approval.ts";
 
 /** A signed-in person on the page of an approval. */
 export interface Approver {
@@ -26,3 +28,34 @@ export const nameOfPerson = ({ subject, identity }: Named) =>
 
 export const addressesOf = ({ identity }: Named) =>
   identity ? verifiedAddresses(asVerified(identity)) : [];
+
+/**
+ * True if a person may approve a call: without a scope, the caller; with a
+ * scope, everyone who has it, except the caller (under any provider).
+ */
+export function mayPress(
+  { subject, approval: { scope }, payload: { caller } }: CallApproval,
+  person: Approver,
+): boolean {
+  if (scope === undefined) return subject === person.subject;
+  const addresses = addressesOf(person);
+  return subject !== person.subject && person.scopes.includes(scope) &&
+    !addresses.some((address) => caller.addresses.includes(address));
+}
+
+/** True if a call that someone else has to approve was refused by its caller. */
+export const isTakenBack = (
+  { answer, subject, approval: { scope } }: CallApproval,
+) =>
+  scope !== undefined && answer?.action === "decline" && answer.by === subject;
+
+/**
+ * True if an approval can still be answered: it is open, or was refused by who
+ * may approve it, and no task ended with the refusal.
+ */
+export function isToBePressed(it: CallApproval): boolean {
+  const { state, answer, pageTask } = it;
+  return state === "open" || state === "answered" &&
+      answer?.action === "decline" && pageTask === undefined &&
+      !isTakenBack(it);
+}

@@ -87,7 +87,7 @@ export function outcomeOfReceipt(
   { isRefused, begunAt, outcome }: Receipt,
 ): Outcome {
   if (isRefused) return "refused";
-  if (begunAt === undefined) return "cancelled";
+  if (begunAt === undefined || outcome === "withdrawn") return "cancelled";
   if (outcome === undefined || outcome === "unknown") return "stopped";
   return outcome === "failed" ? "internal_error" : outcome;
 }

@@ -160,6 +160,10 @@ export function rememberedStore(database: Database) {
         });
     },
 
+    /** Makes the write that ends a remembered approval. */
+    ending: (subject: string, { name }: Offer): Write => (transaction) =>
+      transaction.expire(rememberedKey(subject, name)),
+
     /**
      * Uses a remembered approval for one run. Undefined if there is none that a
      * call under this grant can use now.

@@ -221,14 +221,16 @@ export function waitAnswers(
 }
 
 /**
- * True if the answer of a wait was not used yet, or only by a request that
- * failed with status 503.
+ * True if the answer of a wait was neither withdrawn nor used yet, or used only
+ * by a request that failed with status 503.
  */
 export async function isToBeTaken(
   database: Database,
   wait: Found<WaitRecord>,
 ): Promise<boolean> {
-  return wait.value.state !== "used" || await database.mayRepeat(wait);
+  const { state, approval } = wait.value;
+  return state !== "used" ||
+    approval?.outcome !== "withdrawn" && await database.mayRepeat(wait);
 }
 
 /**

@@ -100,9 +100,16 @@ export interface ApprovalState {
   endedAt?: number;
   /**
    * The end of the run; `unknown` if it was never stored, and a person has
-   * closed the run instead.
+   * closed the run instead; `withdrawn` if the client took the approval back
+   * before a run had begun.
    */
-  outcome?: "ok" | "tool_error" | "failed" | "cancelled" | "unknown";
+  outcome?:
+    | "ok"
+    | "tool_error"
+    | "failed"
+    | "cancelled"
+    | "unknown"
+    | "withdrawn";
   /**
    * True if the answer holds the run's result, because the client had
    * disconnected.

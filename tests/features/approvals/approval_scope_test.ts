@@ -89,7 +89,7 @@ Deno.test("someone else with the scope finds the call in their list, and approve
   const { call, link } = await ask(server);
   const caller = await visit(server, link, "42", "jo@example.com");
   assert.match(caller.words, /It waits for someone else, .* pay:approve/);
-  assert.doesNotMatch(caller.page.text, /name="answer"/);
+  assert.doesNotMatch(caller.page.text, /value="approve"/);
   assert.doesNotMatch(await caller.look(), /Wants your approval/);
   const boss = await visit(server, link, "1", "boss@example.com");
   assert.match(boss.words, /Pay 5 .* For whom Jo/);

@@ -145,7 +145,7 @@ for (const [door, enter] of Object.entries(DOORS)) {
       assert.match(
         text,
         isWithoutPage
-          ? /to which this caller cannot sign in/
+          ? /to which this caller cannot sign in\. .* does not wait\./
           : /\/approve\/[\w-]{43}/,
       );
     }

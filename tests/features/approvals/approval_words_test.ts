@@ -155,6 +155,9 @@ Deno.test("where someone else approves, the words to the model, the caller and t
   boss.page = await boss.browser.open(link);
   assert.match(boss.words, /Approve it only if you want exactly this/);
   await press(boss, "refuse", "No");
+  jo.page = await jo.browser.open(link);
+  assert.match(jo.words, /It can still be approved by .* the link of this/);
+  assert.doesNotMatch(jo.words, /It waits for|Withdraw/);
   const refused = await textOf(call("pay"));
   assert.match(
     refused,

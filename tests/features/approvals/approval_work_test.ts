@@ -1,10 +1,8 @@
 /** Approvals of tasks and of durable work, which go on by themselves. */
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
-import {
-  callApprovals,
-  isToBePressed,
-} from "../../../src/features/approvals/approval_store.ts";
+import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
+import { isToBePressed } from "../../../src/features/approvals/approver.ts";
 import type { CallApproval } from "../../../src/features/approvals/call_approval.ts";
 import { answerRemembered } from "../../../src/features/approvals/remembered_work.ts";
 import { receiptStore } from "../../../src/features/approvals/receipts.ts";
@@ -379,7 +377,7 @@ Deno.test("a cancelled task leaves nothing that could be approved", async () => 
   assert.deepEqual(ran, []);
 });
 
-Deno.test("isToBePressed() lets no one approve a task after a refusal, which has ended it", () => {
+Deno.test("isToBePressed() lets no one approve a task after a refusal, which has ended it, nor what its caller took back", () => {
   const refused = {
     state: "answered",
     answer: { action: "decline" },
@@ -391,6 +389,11 @@ Deno.test("isToBePressed() lets no one approve a task after a refusal, which has
       [{ pageTask: "t" }, false],
       [{ answer: { action: "accept" } }, false],
       [{ state: "used" }, false],
+      [{
+        subject: "ann",
+        approval: { seconds: 60, scope: "pay:approve" },
+        answer: { action: "decline", by: "ann" },
+      }, false],
       [{ state: "open", answer: undefined, pageTask: "t" }, true],
     ] as const
   ) {

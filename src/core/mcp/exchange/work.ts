@@ -260,6 +260,11 @@ export interface Work {
    */
   showLink?(link: Link): Promise<() => Promise<void>>;
   /**
+   * Returns the answer that the client has sent along to the question with a
+   * key. Only in MCP 2026-07-28.
+   */
+  sentAnswer?(key: string): JsonObject | undefined;
+  /**
    * True if the question with this key may be asked again. Only in MCP
    * 2026-07-28, whose requests cannot stay open until a person answers.
    */

@@ -107,6 +107,10 @@ export class StatelessCall extends Call {
     return this.#rounds?.ask(question);
   }
 
+  sentAnswer(key: string): JsonObject | undefined {
+    return this.#rounds?.find(key);
+  }
+
   async request(question: AskedQuestion): Promise<JsonObject> {
     if (this.execution.hasEnded) {
       throw new ToolError(`The client left before ${question.method}`);

@@ -1,0 +1,50 @@
+/**
+ * Takes back an approval that has begun no run, because the client has declined
+ * or cancelled its question.
+ *
+ * @module
+ */
+import { type Database, type Entry, isFound } from "../../core/kv/database.ts";
+import type { Transaction } from "../../core/kv/transaction.ts";
+import { putWait, type WaitRecord } from "../questions/wait_record.ts";
+import type { Wait, WaitStore } from "../questions/waits.ts";
+import type { CallApproval } from "./call_approval.ts";
+import { rememberedStore } from "./remembered.ts";
+
+/**
+ * Withdraws an approval, pressed or not, with the offer that its press has
+ * accepted. Its page then says so. Returns false if it stays, because it was
+ * refused or its run has begun.
+ */
+export function withdrawApproval(
+  database: Database,
+  { read, withdrawUnused }: Pick<WaitStore, "read" | "withdrawUnused">,
+  { key }: Pick<Wait, "key">,
+): Promise<boolean> {
+  const withdrawing = async (
+    transaction: Transaction,
+    entry: Entry<WaitRecord>,
+  ) => {
+    if (!isFound(entry)) return true;
+    const { value } = entry;
+    // A request that failed with status 503 may have begun the run in vain.
+    if (value.state === "used") return await withdrawUnused({ key });
+    const { answer, payload } = (await read({ key }) ?? {}) as Partial<
+      Pick<CallApproval, "answer" | "payload">
+    >;
+    if (answer?.action === "decline") return false;
+    const { subject, approval } = value;
+    if (answer?.remembers && payload?.offer) {
+      rememberedStore(database).ending(subject, payload.offer)(transaction);
+    }
+    const end = { endedAt: database.now(), outcome: "withdrawn" } as const;
+    putWait(transaction, key, {
+      ...value,
+      state: "used",
+      sealedAnswer: undefined,
+      approval: { ...approval!, ...end },
+    });
+    return true;
+  };
+  return database.change(key, withdrawing);
+}
