@@ -81,7 +81,7 @@ async function answerHere(
     : await fillIn((params.requestedSchema ?? {}) as Json, terminal, signal);
 }
 
-const DONE = "Press Enter when you have done it there, or type no to decline:";
+const DONE = "Press Enter once it is done there, or type no to decline:";
 const CONSENT = "Press Enter to agree, or type no to decline:";
 
 /** Shows the person a URL to open. */
@@ -94,20 +94,19 @@ async function visit(
   if (!target || !/^https?:$/.test(target.protocol)) {
     throw new Error(`The server wants ${url} opened, which is no page`);
   }
-  terminal.report(
-    `Open this at ${target.host} and finish there:\n${target.href}`,
-  );
+  terminal.report(`It is to be done at ${target.host}:\n${target.href}`);
   return await consent(DONE, terminal, signal);
 }
 
-/** Asks the person to press Enter, or to type no. */
+/** Asks the person to press Enter, or to type no or as in a form. */
 async function consent(
   words: string,
   terminal: Asking,
   signal: AbortSignal,
 ): Promise<Json> {
-  const line = await terminal.ask(words, signal);
-  return /^n(o)?$/i.test(line.trim())
+  const line = (await terminal.ask(words, signal)).trim();
+  if (line === "/cancel") return { action: "cancel" };
+  return /^(no?|\/decline)$/i.test(line)
     ? { action: "decline" }
     : { action: "accept" };
 }

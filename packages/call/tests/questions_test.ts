@@ -87,9 +87,20 @@ Deno.test("answer() says which key does what", async () => {
     return [...shown, action];
   };
   assert.deepEqual(await asked({ mode: "url", url: "https://a.example" }, ""), [
-    "Press Enter when you have done it there, or type no to decline:",
+    "Press Enter once it is done there, or type no to decline:",
     "accept",
   ]);
+  for (
+    const [line, action] of [
+      ["no", "decline"],
+      [" N ", "decline"],
+      ["/decline", "decline"],
+      ["/cancel", "cancel"],
+    ]
+  ) {
+    const page = { mode: "url", url: "https://a.example" };
+    assert.equal((await asked(page, line)).at(-1), action, line);
+  }
   assert.deepEqual(await asked({ requestedSchema: {} }, "no"), [
     "Press Enter to agree, or type no to decline:",
     "decline",
