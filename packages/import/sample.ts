@@ -297,7 +297,9 @@ function fits(
     case "array": {
       const { minItems = 0, maxItems = Infinity, items = {} } = schema;
       return Array.isArray(value) && value.length >= minItems &&
-        value.length <= maxItems && value.every((it) => inside(items, it));
+        value.length <= maxItems && value.every((it) => inside(items, it)) &&
+        (!schema.uniqueItems ||
+          new Set(value.map((it) => JSON.stringify(it))).size === value.length);
     }
     case "object": {
       if (!isObject(value)) return false;

@@ -30,6 +30,7 @@ export interface Plain {
   maxLength?: number;
   minItems?: number;
   maxItems?: number;
+  uniqueItems?: boolean;
   items?: Plain;
   properties?: ReadonlyMap<string, Plain>;
   required?: ReadonlySet<string>;
@@ -227,6 +228,7 @@ export class Schemas {
           type,
           items: this.plain(schema.items, depth + 1),
           ...taken(schema, isCount, "minItems", "maxItems"),
+          ...schema.uniqueItems === true && { uniqueItems: true },
         };
       case "object":
         return { ...plain, type, ...this.#members(schema, depth) };

@@ -28,6 +28,15 @@ const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
 /** The maximum length in characters of a pattern in a description. */
 const MAX_PATTERN = 60;
 
+/** The check of an array that must not repeat an item. */
+const UNIQUE = ".refine((all) => " +
+  "new Set(all.map((it) => JSON.stringify(it))).size === all.length, " +
+  '"No item may be there twice")';
+
+/** True for an array whose test has a sample without repeated items. */
+const isUnique = ({ uniqueItems, minItems = 0 }: Plain) =>
+  uniqueItems && minItems <= 1;
+
 /**
  * Returns the pattern of a schema; empty if there is none, or if the generated
  * code checks it.
@@ -139,7 +148,7 @@ export class ZodCode {
       case "array": {
         const { items = {}, minItems, maxItems } = schema;
         return `z.array(${this.print(items)})${limit("min", minItems)}` +
-          limit("max", maxItems);
+          limit("max", maxItems) + (isUnique(schema) ? UNIQUE : "");
       }
       case "object":
         return this.#object(schema, isVariant);
@@ -256,6 +265,7 @@ export function descriptionOf(schema: Plain): string | undefined {
   const pattern = uncheckedOf(schema);
   const isTold = pattern !== "" && pattern.length <= MAX_PATTERN;
   const more = [
+    ...schema.uniqueItems ? ["No item twice."] : [],
     ...isTold ? [`It must match ${shown(pattern)}.`] : [],
     ...isDefault(schema) ? [`By default ${JSON.stringify(defaultValue)}.`] : [],
   ];

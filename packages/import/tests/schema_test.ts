@@ -124,6 +124,21 @@ Deno.test("an object of a union keeps the members of the variant that it is mean
   assert.equal(union.parse("a"), "a");
 });
 
+Deno.test("an array without repeated items is checked and described, unless its test repeats some", async () => {
+  const list = { type: "array", items: { type: "object" }, uniqueItems: true };
+  const { tool: code } = await toolOf(list);
+  assert.match(code, /\.describe\("No item twice\."\)/);
+  const [, zod] = /body: (z\.array.*?\)),\n/s.exec(code) ?? [];
+  const schema: z.ZodType = new Function("z", `return ${zod}`)(z);
+  assert.ok(schema.safeParse([{ a: 1 }, { a: 2 }]).success);
+  assert.ok(!schema.safeParse([{ a: 1 }, { a: 1 }]).success);
+  const { tool: longer } = await toolOf({ ...list, minItems: 2 });
+  assert.match(longer, /No item twice/);
+  assert.doesNotMatch(longer, /refine/);
+  const { tool: plain } = await toolOf({ ...list, uniqueItems: false });
+  assert.doesNotMatch(plain, /refine|No item twice/);
+});
+
 Deno.test("a component's description and default are told at its uses, unless these have their own words", async () => {
   const days = { type: "integer", default: 5, description: "A number of days" };
   const { tool } = await toolOf({

@@ -102,14 +102,34 @@ const MAX_ISSUE_CHARACTERS = 300;
  * the value itself.
  */
 export function issueText({ issues }: z.ZodError, whole: string): string {
-  const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) =>
-    shortened(
-      `- ${path.length > 0 ? path.join(".") : whole}: ${message}`,
-      MAX_ISSUE_CHARACTERS,
-    )
-  );
+  const lines = issues.slice(0, MAX_ISSUES).map((issue) => {
+    const at = issue.path.length > 0 ? issue.path.join(".") : whole;
+    const words = [...new Set(causesOf(issue))].join("; or ");
+    return shortened(`- ${at}: ${words}`, MAX_ISSUE_CHARACTERS);
+  });
   const more = issues.length - lines.length;
   return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n");
+}
+
+/** The message of Zod for a wrong value; most end with what was expected. */
+const INVALID = "Invalid input";
+
+/**
+ * Returns what is wrong by an issue: one cause, or one for each alternative of
+ * a union.
+ */
+function causesOf(issue: z.core.$ZodIssue): string[] {
+  const { code, message } = issue;
+  const isPlain = code !== "invalid_union" || message !== INVALID;
+  if (isPlain || issue.errors.length === 0) return [message];
+  return issue.errors.flatMap(([first]) =>
+    causesOf(first).map((it) =>
+      [
+        ...first.path.length > 0 ? [first.path.join(".")] : [],
+        it.replace(`${INVALID}: `, ""),
+      ].join(": ")
+    )
+  );
 }
 
 function textResult(text: string): { content: ContentBlock[] } {

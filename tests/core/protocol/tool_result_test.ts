@@ -48,6 +48,22 @@ Deno.test("inputErrorText() bounds each line", () => {
   assert.ok(inputErrorText(error!).length < 400);
 });
 
+Deno.test("inputErrorText() tells what each alternative of a union has against a value", () => {
+  const place = z.object({ at: z.object({ id: z.number() }) });
+  const who = z.union([z.string(), z.union([place, z.number(), z.string()])]);
+  const [, ...lines] = inputErrorText(
+    z.object({ who }).safeParse({ who: { at: { id: "x" } } }).error!,
+  ).split("\n");
+  assert.deepEqual(lines, [
+    "- who: expected string, received object; or " +
+    "at.id: expected number, received string; or " +
+    "expected number, received object",
+  ]);
+  const own = z.union([z.string(), z.number()], { error: "Say who." });
+  const { error } = own.safeParse(true);
+  assert.match(inputErrorText(error!), /^- arguments: Say who\.$/m);
+});
+
 Deno.test("inputErrorText() tells a model which arguments to fix, and how", () => {
   const schema = z.strictObject({
     list: z.array(z.int().max(5)),
