@@ -54,7 +54,7 @@ export {
   type StyleOptions,
 } from "./authoring/parameter_style.ts";
 
-/** A request to an API: everything but its method and its path. */
+/** A request to an API, except its method and path. */
 export interface ApiRequest {
   /** The values of `{name}` in the path; `simple` by default. */
   path?: ParameterValues;
@@ -72,13 +72,13 @@ export interface ApiRequest {
   multipart?: unknown;
   /** A body that is text. */
   text?: string;
-  /** The media type of the body, where it is not the usual one. */
+  /** The media type of the body, if not the default. */
   contentType?: string;
   /** Ends the request when the call ends. */
   signal?: AbortSignal;
 }
 
-/** An API that calls go to: an account of `needs`, or of {@linkcode httpApi}. */
+/** The API to call: an account of `needs`, or {@linkcode httpApi}'s result. */
 export interface Api {
   /** Sends a request within the API. */
   fetch: AccountFetch;
@@ -86,31 +86,29 @@ export interface Api {
   title?: string;
 }
 
-/** An API with the keys of its requests, which are hidden in answers. */
+/** An API with the keys of its requests, which are hidden in results. */
 interface OwnApi extends Api {
   /** The keys and tokens of a person's account, or of the server. */
   given?: GivenKeys;
-  /** The names of the query parameters that each request carries. */
+  /** The names of the query parameters of every request. */
   ownQuery: ReadonlySet<string>;
 }
 
-/**
- * The maximum length in characters of an answer that a tool gives to a model.
- */
+/** The maximum length in characters of a tool's result for a model. */
 const MAX_ANSWER = 50_000;
 
-/** The maximum length in characters of the service's own words in an error. */
+/** The maximum length in characters of the service's message in an error. */
 const MAX_WORDS = 500;
 
 /** The methods of OpenAPI, and a path that begins with a slash. */
 const ROUTE = /^([A-Za-z]+) (\/.*)$/;
 
 /**
- * Calls an API, and returns its answer as text: JSON as it came, at most 50,000
- * characters, and the parameters of the next page that its `Link` header names.
+ * Calls an API, and returns its response as text: unchanged JSON of at most
+ * 50,000 characters, and the next page's parameters from the `Link` header.
  *
  * @param route the method and the path: `GET /tickets/{id}`
- * @throws {ToolError} with the service's own words when it refuses
+ * @throws {ToolError} with the service's message if it refuses
  */
 export async function callApi(
   api: Api,
@@ -191,7 +189,7 @@ function headersOf(
   return headers;
 }
 
-/** Formats a header's value as `simple`, and not encoded (RFC 9110 §5.5). */
+/** Formats a header's value as `simple`, without encoding (RFC 9110 §5.5). */
 function headerText(value: unknown, explode: boolean): string {
   if (Array.isArray(value)) return value.map(plain).join(",");
   if (!isObject(value)) return plain(value);
@@ -242,7 +240,7 @@ function asForm(form: unknown): ParameterValues {
   return Object.fromEntries(members);
 }
 
-/** Bounds the text of an answer, and adds the parameters of the next page. */
+/** Limits the text of a response, and adds the parameters of the next page. */
 function bounded(
   whole: string,
   status: number,
@@ -260,7 +258,7 @@ function bounded(
  * Finds the next page in the `Link` header (RFC 8288 §3): its new query
  * parameters, or its path if it has none. Undefined if it is on another origin.
  *
- * @param own the query parameters of each request, which are left out: they may
+ * @param own the query parameters of every request, which are omitted: they may
  * be keys
  */
 function nextOf(
@@ -287,7 +285,7 @@ function nextOf(
   return url.pathname === base.pathname ? undefined : url.pathname;
 }
 
-/** Makes the refusal of a service into an error for the model. */
+/** Makes an error for the model from the service's refusal. */
 async function refusalOf(
   title: string,
   response: Response,
@@ -308,12 +306,12 @@ async function refusalOf(
   return new ToolError(`${title} answered ${status}${said}${again}${end}`);
 }
 
-/** The members of an error in which services have their words. */
+/** The members of an error response in which services put their message. */
 const WORDS =
   "detail message error_description description error errors title reason"
     .split(" ");
 
-/** Finds the words of a service's error: at most 500 characters, on one line. */
+/** Finds the message in a service's error, cut to 500 characters on a line. */
 function wordsOf(text: string, hide: (text: string) => string): string {
   if (/^\s*</.test(text)) return "";
   let found: unknown = text;
@@ -346,19 +344,19 @@ export interface HttpApiOptions {
   name: string;
   /** The name for models and people. */
   title?: string;
-  /** The address of the API: https, or http on this machine. */
+  /** The URL of the API: https, or http on loopback. */
   api: string;
-  /** The key or token of the server, for the header. */
+  /** The server's own key or token, for the header. */
   key?: string;
-  /** The header that carries the key; `authorization` by default. */
+  /** The header of the key; `authorization` by default. */
   header?: string;
   /** The word before the key; `Bearer` in `authorization`, otherwise none. */
   scheme?: string;
-  /** More headers of each request: a second key. */
+  /** More headers of every request, such as a second key. */
   headers?: Readonly<Record<string, string>>;
-  /** Query parameters of each request: a key that has no other place. */
+  /** Query parameters of every request, for a key that must be in the URL. */
   query?: Readonly<Record<string, string>>;
-  /** Cookies of each request: a key that has no other place. */
+  /** Cookies of every request, for a key that must be in a cookie. */
   cookies?: Readonly<Record<string, string>>;
   /** The OAuth client whose tokens are used, in place of a `key`. */
   client?: ApiClient;
@@ -366,9 +364,9 @@ export interface HttpApiOptions {
 
 /** An OAuth client that gets tokens for itself (RFC 6749 §4.4). */
 export interface ApiClient {
-  /** The address of the token endpoint. */
+  /** The URL of the token endpoint. */
   token: string;
-  /** The client's id. */
+  /** The client's ID. */
   id: string;
   /** The client's secret. */
   secret: string;
@@ -442,7 +440,7 @@ export function httpApi(options: HttpApiOptions): Api {
   } as OwnApi;
 }
 
-/** A token is replaced this many seconds before it expires. */
+/** The seconds before its expiry at which a token is replaced. */
 const SPARE_SECONDS = 30;
 
 /** Makes a function that returns a valid token, or forgets a refused one. */

@@ -1,6 +1,5 @@
 /**
- * The features of this server, a line each. A feature whose line is taken out
- * is not in the server.
+ * The features of this server, a line each. Remove a line to remove a feature.
  *
  * @module
  */

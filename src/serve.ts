@@ -1,5 +1,5 @@
 /**
- * The process: its environment, its database, its socket and its end.
+ * The process: its environment, its database, its socket and its shutdown.
  *
  * @module
  */
@@ -42,7 +42,6 @@ export const SERVE_OPTIONS = {
   ...PARTS,
 } satisfies Members<ServeOptions>;
 
-/** The server of this process. */
 let current: Server | undefined;
 
 /**
@@ -180,7 +179,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   if (config.auth.oauth && !config.deployed) askReadiness(server, origin);
 }
 
-/** Requests `/ready` once: that logs a warning if no one can sign in. */
+/** Requests `/ready` once, which logs a warning if no one can sign in. */
 function askReadiness(server: Server, origin: string): void {
   const checking = setTimeout(async () => {
     try {
@@ -226,7 +225,7 @@ function localOrigin({ hostname, port }: Deno.NetAddr): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Logs errors that nothing catches: those of a tool must not end the server. */
+/** Logs uncaught errors: those of a tool must not end the server. */
 function logStrayErrors(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();

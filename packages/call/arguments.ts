@@ -18,11 +18,7 @@ import {
 /** One `name=value`, or `name:=json`. */
 const ASSIGNMENT = /^([^=]*?)(:?)=(.*)$/s;
 
-/**
- * Makes a tool's arguments from words and a JSON object.
- *
- * @throws {Failure}
- */
+/** Makes a tool's arguments from words and a JSON object. @throws {Failure} */
 export function parseArguments(
   words: readonly string[],
   schema: Json,
@@ -82,11 +78,7 @@ function parseJson(name: string, text: string): unknown {
   }
 }
 
-/**
- * Converts a text to a value of a schema.
- *
- * @throws {Failure}
- */
+/** Converts a text to a value of a schema. @throws {Failure} */
 export function convert(
   name: string,
   text: string,

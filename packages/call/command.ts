@@ -66,11 +66,7 @@ export class Command {
     };
   }
 
-  /**
-   * Runs a command and returns its exit code.
-   *
-   * @throws {Failure}
-   */
+  /** Runs a command and returns its exit code. @throws {Failure} */
   static async run(
     line: CommandLine,
     surroundings: Surroundings,

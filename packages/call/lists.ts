@@ -77,11 +77,7 @@ export class Lists {
   }
 }
 
-/**
- * Finds an item of a list by its name.
- *
- * @throws {Failure}
- */
+/** Finds an item of a list by its name. @throws {Failure} */
 export function named(
   target: string,
   items: readonly Json[],

@@ -201,11 +201,7 @@ export class Client extends Connection {
     }
   }
 
-  /**
-   * Returns the result of a task if it has one.
-   *
-   * @throws {ServerError}
-   */
+  /** Returns the result of a task if it has one. @throws {ServerError} */
   #settle(state: TaskState, response: Response): Json | undefined {
     const { taskId } = state;
     this.options.onTask?.(state);

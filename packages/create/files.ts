@@ -116,11 +116,7 @@ export async function reserve(
   };
 }
 
-/**
- * Reserves a project for a command that changes it.
- *
- * @throws {CreateError}
- */
+/** Reserves a project for a command that changes it. @throws {CreateError} */
 export const reserveProject = (root = ".") =>
   reserve(
     `${root}/server.ts`,

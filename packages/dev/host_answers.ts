@@ -25,11 +25,7 @@ export function hostAnswers(
     document.getElementById("said").append(make("li", words, who));
   }
 
-  /**
-   * Handles a request of the view.
-   *
-   * @throws {Error} if the host refuses it
-   */
+  /** Handles a request of the view. @throws {Error} if the host refuses it */
   async function answer(method: string, params: Loose): Promise<unknown> {
     switch (method) {
       case "tools/call": {

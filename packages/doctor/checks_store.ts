@@ -41,11 +41,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
 const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";
 const VIEW_TYPE = "text/html;profile=mcp-app";
 
-/**
- * Checks that clients may read and show each view.
- *
- * @throws {Fault}
- */
+/** Checks that clients may read and show each view. @throws {Fault} */
 async function checkViews(site: Site): Promise<string> {
   const { tools, extensions, read } = await site.description();
   const uris = new Set(

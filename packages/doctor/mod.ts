@@ -68,11 +68,7 @@ function connect({ protocol, hostname, port }: URL): Promise<Connection> {
     });
 }
 
-/**
- * Parses the URL of the server.
- *
- * @throws {UsageFailure}
- */
+/** Parses the URL of the server. @throws {UsageFailure} */
 function parseAddress({ url, token }: Arguments): string {
   let parsed: URL;
   try {

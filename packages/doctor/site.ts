@@ -105,11 +105,7 @@ export class Site {
     return isLoopback(new URL(this.origin));
   }
 
-  /**
-   * Sends a request without following redirects.
-   *
-   * @throws {Fault}
-   */
+  /** Sends a request without following redirects. @throws {Fault} */
   async send(target: string, init: RequestInit = {}): Promise<Answer> {
     const url = new URL(target, this.origin);
     try {
@@ -125,11 +121,7 @@ export class Site {
     }
   }
 
-  /**
-   * Reads a JSON object at a URL.
-   *
-   * @throws {Fault}
-   */
+  /** Reads a JSON object at a URL. @throws {Fault} */
   async readJson(target: string, fix: string): Promise<Json> {
     const { status, text } = await this.send(target, {
       headers: { accept: "application/json" },

@@ -351,11 +351,7 @@ function bodyOf(
   );
 }
 
-/**
- * Reads the schema of a body.
- *
- * @throws {ImportError} if the body has a file
- */
+/** Reads the schema of a body. @throws {ImportError} if the body has a file */
 function withoutFiles(entry: JsonObject, schemas: Schemas): Plain {
   const schema = schemas.plain(entry.schema);
   const target = schemas.target(schema);

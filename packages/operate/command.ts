@@ -38,11 +38,7 @@ export abstract class Command {
     protected readonly operator: Operator,
   ) {}
 
-  /**
-   * Runs the command, and returns its text.
-   *
-   * @throws {Failure}
-   */
+  /** Runs the command, and returns its text. @throws {Failure} */
   abstract run(): Promise<string>;
 
   /**

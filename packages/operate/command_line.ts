@@ -63,11 +63,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
  */
 const MAX_CHARACTERS = 4096;
 
-/**
- * Refuses superfluous options and long texts.
- *
- * @throws {UsageFailure}
- */
+/** Refuses superfluous options and long texts. @throws {UsageFailure} */
 function checkParts(
   { noun, verb, named, after, reason, reset }: CommandLine,
 ): void {

@@ -61,11 +61,7 @@ async function checkDefault(kv: Kv): Promise<void> {
   console.error("KV_PATH is not set: this is Deno's default for this folder");
 }
 
-/**
- * Reads the keys that encrypt people's secrets.
- *
- * @throws {StartError}
- */
+/** Reads the keys that encrypt people's secrets. @throws {StartError} */
 function readSecretsKeys(): readonly string[] {
   const { SECRETS_KEYS } = PEOPLE;
   const { name } = SECRETS_KEYS;
@@ -75,11 +71,7 @@ function readSecretsKeys(): readonly string[] {
   return keys;
 }
 
-/**
- * Runs a command, and returns its text.
- *
- * @throws {Failure}
- */
+/** Runs a command, and returns its text. @throws {Failure} */
 async function operate(args: readonly string[]): Promise<string> {
   // A command that is not understood opens no database.
   parseCommandLine(args);

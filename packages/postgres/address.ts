@@ -105,11 +105,7 @@ export function parseAddress(text: string, password?: string): Address {
   };
 }
 
-/**
- * Decodes a part of a URL.
- *
- * @throws {PostgresError}
- */
+/** Decodes a part of a URL. @throws {PostgresError} */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

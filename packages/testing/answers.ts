@@ -18,7 +18,7 @@ export interface AskedQuestion {
   method: string;
   /** The text that `ask` shows to the person; empty for other questions. */
   message: string;
-  /** The request's parameters as the wire has them. */
+  /** The request's parameters as the protocol has them. */
   params: Record<string, unknown>;
 }
 
@@ -61,7 +61,7 @@ export class AnswerScript {
   /**
    * Makes the result for a question.
    *
-   * @throws {Error} when the test has no answer for the question, or one of
+   * @throws {Error} if the test has no answer for the question, or one of
    * another kind
    */
   answer(method: string, params: JsonObject, key?: string): JsonObject {
@@ -119,7 +119,7 @@ function isList<T>(value: readonly T[] | object): value is readonly T[] {
 }
 
 /**
- * Converts an answer to the form that it has on the wire.
+ * Converts an answer to the protocol's form.
  *
  * @throws {Error} for an answer of another kind
  */

@@ -30,9 +30,9 @@ import {
 } from "./test_request.ts";
 import type { TestCaller, TestGate } from "./test_gate.ts";
 
-/** The server that requests go to. */
+/** The server that receives the requests. */
 export interface Target {
-  /** The address of `/mcp`. */
+  /** The URL of the MCP endpoint. */
   readonly mcpUrl: string;
   readonly revision: TestRevision;
   readonly gate: TestGate;
@@ -44,7 +44,7 @@ export interface Target {
   send(request: Request): Promise<Response>;
 }
 
-/** The capabilities of a client that can do everything. */
+/** The capabilities of a client that supports everything. */
 const CAPABILITIES: JsonObject = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
@@ -63,16 +63,14 @@ export class Conversation {
   readonly #keys = new Map<string, string>();
   #begun = Promise.withResolvers<void>();
   #isHandedOver = false;
-  /** True if the test calls `approve()` itself while the task waits. */
+  /** True if the test itself calls `approve()` while the task waits. */
   isPressedLater = false;
   /** Fires if the decision on a task's approval has failed. */
   readonly #failing = new AbortController();
   /** The decisions on a task's approvals, by the ID of the approval. */
   readonly #presses = new Map<string, Promise<unknown>>();
 
-  /**
-   * @param what the name of the called tool, or the like, for errors: `choose`
-   */
+  /** @param what the called tool, prompt or resource, for errors: `choose` */
   constructor(
     readonly target: Target,
     readonly what: string,
@@ -122,10 +120,10 @@ export class Conversation {
   }
 
   /**
-   * Sends the request, answers its questions, and returns its result. The
-   * result may be a task.
+   * Sends the request, answers its questions, and returns its result, which may
+   * be a task.
    *
-   * @throws {RefusedError} when the server refuses
+   * @throws {RefusedError} if the server refuses
    */
   run(
     method: string,
@@ -136,8 +134,8 @@ export class Conversation {
   }
 
   /**
-   * Returns the result of a call. If the answer says in words that the call
-   * goes on, asks for the result as a model does.
+   * Returns the result of a call. If the result says in words that the call
+   * continues as a task, asks for the task's result as a model does.
    */
   async resultOf(answer: JsonObject, input: unknown): Promise<JsonObject> {
     const mayAsk = this.target.catalogue.taskTools.has(TASK_STATUS);
@@ -186,7 +184,7 @@ export class Conversation {
   /**
    * Waits for a task, and for the decisions on its approvals.
    *
-   * @throws {Error} when a decision fails
+   * @throws {Error} if a decision fails
    */
   async #whilePressing<T>(
     given: AbortSignal | undefined,
@@ -218,13 +216,13 @@ export class Conversation {
     this.#begun = Promise.withResolvers();
   }
 
-  /** Makes durable work begin at once. */
+  /** Lets durable work begin at once. */
   begin(): void {
     this.#begun.resolve();
   }
 
   /**
-   * Makes durable work begin after the present turn of the event loop, so that
+   * Lets durable work begin after the present turn of the event loop, so that
    * `crash()` may be called first.
    */
   beginSoon(): void {

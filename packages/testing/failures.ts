@@ -1,6 +1,6 @@
 /**
  * The failures that a test shows to its author: refused requests, and
- * exceptions, of which a client sees only the reference.
+ * exceptions, of which a client gets only the error ID.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import { headOf, reasonsOf } from "../../src/core/thrown.ts";
 import { type ServerError, SignIn } from "../client/mod.ts";
 import type { TestCaller } from "./test_gate.ts";
 
-/** A request that a server refused, as its client learns it. */
+/** A request that a server refused, with what its client learns. */
 export class RefusedError extends Error {
   /** `RefusedError` */
   override name = "RefusedError";
 
-  /** Made from the server's answer. */
+  /** Made from the server's response. */
   constructor(
     message: string,
     /** The HTTP status, such as 403 for a missing scope. */
@@ -58,7 +58,7 @@ const REFERENCE = /\(reference ([\w-]+)\)/;
 
 /**
  * The log of a test server: only warnings, unless the test asks for events. It
- * remembers the exceptions of tools, so that the test can show them.
+ * keeps the exceptions of tools for the test.
  */
 export class ExceptionLog implements LogOptions {
   readonly level: LogOptions["level"];
@@ -82,7 +82,7 @@ export class ExceptionLog implements LogOptions {
     return this.#passOn?.(event);
   }
 
-  /** Throws the exception whose reference is in a text, if there is one. */
+  /** Throws the exception whose error ID is in a text, if there is one. */
   rethrow(text: string, what: string): void {
     const reference = REFERENCE.exec(text)?.[1];
     const error = this.#errors.get(reference);

@@ -73,15 +73,16 @@ export type { TestTask, TestTaskStatus } from "./test_task.ts";
 export type { Frontmatter } from "../../src/authoring/skill.ts";
 
 /**
- * Starts a server in memory for a test. It takes the options of
- * `createServer`; its database is one of its own, empty, unless you give one.
+ * Starts a server in memory for a test, with the options of `createServer`. By
+ * default it has an empty database of its own.
  *
- * @throws {import("../../src/core/settings/complaint.ts").ConfigError} with every complaint
- * about the settings
- * @throws {import("../../src/core/catalogue/compiled_definitions.ts").CatalogueError} with every
- * complaint about the definitions
- * @throws {import("../../src/core/server/lifecycle.ts").ServiceError} when a service does
- * not start
+ * @throws {import("../../src/core/settings/complaint.ts").ConfigError} with
+ * every error in the settings
+ * @throws
+ * {import("../../src/core/catalogue/compiled_definitions.ts").CatalogueError}
+ * with every error in the definitions
+ * @throws {import("../../src/core/server/lifecycle.ts").ServiceError} if a
+ * service does not start
  */
 export async function testServer<
   S extends SettingSchemas = Record<never, never>,

@@ -1,6 +1,6 @@
 /**
- * A process's view of a database. Once the process has died, its operations are
- * never answered: neither new ones nor those that were under way.
+ * A process's view of a database. Once the process has died, its operations
+ * never settle: neither new ones nor those in progress.
  *
  * @module
  */
@@ -17,8 +17,8 @@ import type {
 type Write = Pick<KvEntry, "key" | "value">;
 
 /**
- * The side of the commit on which the process dies: before it or after it.
- * Undefined if the process lives on.
+ * The side of the commit on which the process dies. Undefined if it does not
+ * die.
  */
 export type Verdict = "before" | "after" | undefined;
 
@@ -26,7 +26,7 @@ export type Verdict = "before" | "after" | undefined;
 export class MortalKv {
   /** The database as the process has it. */
   readonly kv: Kv;
-  /** Decides for each commit if the process dies, before it or after it. */
+  /** Decides for each commit if the process dies before or after it. */
   judge: (writes: readonly Write[]) => Verdict = () => undefined;
   #isDead = false;
   readonly #death = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ export class MortalKv {
     return this.#death.promise;
   }
 
-  /** Makes every operation hang from now on, even those under way. */
+  /** Makes every operation hang from now on, even those in progress. */
   die(): void {
     this.#isDead = true;
     this.#death.resolve();

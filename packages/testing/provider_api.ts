@@ -6,18 +6,18 @@
 import type { Upstream } from "../../src/core/caller.ts";
 import type { MaybePromise } from "../../src/authoring/service.ts";
 
-/** The base address of the paths of `upstream.fetch` in a test. */
+/** The base URL for the paths of `upstream.fetch` in a test. */
 const API = "https://provider.test";
 
 /** The access token that tools get in a test. */
 const TOKEN = "provider-token";
 
-/** Answers requests in place of the provider. */
+/** Responds to requests in place of the provider. */
 export type ApiHandler = (request: Request) => MaybePromise<Response>;
 
 /**
- * The answer of a route: the response that a function returns, a response, or
- * any other value as JSON.
+ * The response of a route: a function that returns one, a response, or any
+ * other value as JSON.
  */
 export type ApiAnswer =
   | ApiHandler
@@ -30,25 +30,25 @@ export type ApiAnswer =
   | { readonly [name: string]: unknown };
 
 /**
- * The provider's API: a function of the request, or answers by route. A route
+ * The provider's API: a function of the request, or responses by route. A route
  * is `/path`, `POST /path`, or either with its query; for another host, the
  * whole URL in place of the path.
  */
 export type ProviderApi = ApiHandler | Readonly<Record<string, ApiAnswer>>;
 
 /**
- * The APIs of services, by the names in a tool's `needs`; undefined if the
+ * The APIs of services, by the names in a tool's `needs`. Undefined if the
  * caller has no account there.
  */
 export type ServiceApis = Readonly<Record<string, ProviderApi | undefined>>;
 
-/** The API of a test. It answers without the network. */
+/** The API of a test, without a network. */
 export class TestApi {
   #missing: string[] = [];
 
   /**
    * @param of the service or provider, for errors
-   * @param address the beginning of the URLs of its routes
+   * @param address the base URL of its routes
    */
   constructor(
     private readonly api: ProviderApi,
@@ -56,7 +56,7 @@ export class TestApi {
     private readonly address = API,
   ) {}
 
-  /** Answers a request with the answer that the test gave its route. */
+  /** Returns the response that the test gave for the request's route. */
   async answer(request: Request): Promise<Response> {
     if (typeof this.api === "function") return await this.api(request);
     const answer = this.#route(this.api, request);
@@ -66,8 +66,8 @@ export class TestApi {
   }
 
   /**
-   * Reports requests that had no route. The tool may have caught the error and
-   * answered something else.
+   * Reports requests that had no route, because the tool may have caught the
+   * error.
    *
    * @throws {Error}
    */

@@ -11,7 +11,7 @@ import { TestServer, type TestServerOptions } from "./test_server.ts";
 
 /** A server that listens on a loopback address. `await using` ends it. */
 export interface Served extends AsyncDisposable {
-  /** The address for clients: `http://127.0.0.1:49152/mcp`. */
+  /** The URL for clients: `http://127.0.0.1:49152/mcp`. */
   readonly url: string;
   /** The same server, in memory. */
   readonly server: TestServer;
@@ -62,7 +62,7 @@ export async function serveTest<
 
 /** An API that listens on a loopback address. `await using` ends it. */
 export interface ServedApi extends AsyncDisposable {
-  /** The address of the API: `http://127.0.0.1:49152`. */
+  /** The URL of the API: `http://127.0.0.1:49152`. */
   readonly url: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A passkey in software: it answers as an authenticator does, with real
- * signatures (WebAuthn Level 3 §6), and no one has to touch anything.
+ * A passkey in software: it responds as an authenticator does, with real
+ * signatures (WebAuthn Level 3 §6), without a person's touch.
  *
  * @module
  */
@@ -18,7 +18,6 @@ export interface PasskeyRequest {
   challenge: string;
   /** The origin of the page, such as `https://tools.example.com`. */
   origin: string;
-  /** The host that the passkey is for. */
   rpId: string;
   /** False for an authenticator that has not verified the person. */
   userVerified?: boolean;
@@ -45,17 +44,17 @@ export class SoftwarePasskey {
   ) {}
 
   /**
-   * Makes a passkey that no server knows yet.
+   * Makes a new passkey.
    *
    * @param counter the signature counter before the first signature; by default
-   * the passkey never counts, as most passkeys do
+   * the passkey never counts, like most passkeys
    */
   static make(counter = 0): SoftwarePasskey {
     const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
     return new SoftwarePasskey(randomId(16), keys, counter);
   }
 
-  /** Answers `navigator.credentials.create()`, as JSON (§5.1). */
+  /** Responds to `navigator.credentials.create()`, as JSON (§5.1). */
   register(request: PasskeyRequest): string {
     const { x, y } = this.keys.publicKey.export({ format: "jwk" });
     // An elliptic curve key, ES256, P-256 (RFC 9053 §2.1 and §7.1.1).
@@ -85,7 +84,7 @@ export class SoftwarePasskey {
     });
   }
 
-  /** Answers `navigator.credentials.get()`, as JSON. */
+  /** Responds to `navigator.credentials.get()`, as JSON. */
   sign(request: PasskeyRequest): string {
     if (this.counter > 0) this.counter++;
     const data = this.#data(request, 0);

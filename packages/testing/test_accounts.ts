@@ -26,7 +26,7 @@ import { type ServiceApis, TestApi } from "./provider_api.ts";
 /** The key that tools get in a test. */
 const KEY = "personal-key";
 
-/** The accounts of one request. They reach only the test's own APIs. */
+/** The accounts of one request, which reach only the test's own APIs. */
 export class TestAccounts {
   readonly #apis: TestApi[] = [];
 
@@ -73,8 +73,9 @@ export class TestAccounts {
   }
 
   /**
-   * Returns the key. @throws {ToolError} if the test has disconnected the
-   * account
+   * Returns the key.
+   *
+   * @throws {ToolError} if the test has disconnected the account
    */
   #reveal(name: string, service: AccountService): Promise<string> {
     if (this.services[name]) return Promise.resolve(KEY);
@@ -98,11 +99,11 @@ function missing(name: string, tool: string): Error {
   );
 }
 
-/** The name under which durable work keeps the account that it began with. */
+/** The step name under which durable work stores its account. */
 const ACCOUNT = "account";
 
 /**
- * Makes the finder of accounts for a test's server.
+ * Makes the function that finds accounts for a test's server.
  *
  * @param accountsOf finds the accounts that the test gave a caller
  */

@@ -19,7 +19,7 @@ import type { Approver } from "../../src/features/approvals/approver.ts";
 export interface TestApproval {
   /** The name of the tool. */
   tool: string;
-  /** The title of the page: the act in words. */
+  /** The title of the page: the action in words. */
   title: string;
   /** The facts that `show` named. */
   facts: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface TestApproval {
 
 /**
  * The decision about a call: `approve`; `remember`, which also accepts the
- * author's offer; `passkey`, which approves with a passkey of the kit; or a
+ * author's offer; `passkey`, which approves with a software passkey; or a
  * refusal.
  */
 export type TestPress = "approve" | "remember" | "passkey" | {
@@ -48,7 +48,7 @@ export const TEST_PRESS = kinds.like<TestPress>(
 /** The path of the pages of approvals. */
 const PAGE = /\/approve\/([\w-]{43})$/;
 
-/** The site that the passkeys of tests are for. */
+/** The origin and RP ID of the passkeys of tests. */
 const SITE = { origin: "https://tools.example.com", rpId: "tools.example.com" };
 
 const PATIENCE_MILLISECONDS = 2000;
@@ -64,8 +64,7 @@ export class TestApprovals {
   }
 
   /**
-   * Finds the id in the address of an approval's page; undefined for another
-   * address.
+   * Finds the ID in the URL of an approval's page. Undefined for another URL.
    */
   static idOf(address: unknown): string | undefined {
     return PAGE.exec(`${address}`)?.[1];

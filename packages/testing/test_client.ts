@@ -1,5 +1,5 @@
 /**
- * A client in a test: one caller, and everything a client can do.
+ * A client in a test: one caller with all methods of a client.
  *
  * @module
  */
@@ -41,12 +41,12 @@ export class TestClient {
   ) {}
 
   /**
-   * Calls a tool and waits for its answer. If the call becomes a task, waits
+   * Calls a tool and waits for its result. If the call becomes a task, waits
    * for the end of the task, even if the server only says so in words. The
    * result is typed if you pass the tool itself, not its name.
    *
    * @throws {import("./failures.ts").RefusedError} for an unknown tool, a
-   * missing scope, or whatever else a server refuses
+   * missing scope, or any other refusal of the server
    * @throws {Error} for an exception of the tool, unless it was a `ToolError`
    */
   async call<I, O>(
@@ -63,7 +63,7 @@ export class TestClient {
   }
 
   /**
-   * Starts a tool's work as a task of 2026-07-28 and does not wait for it.
+   * Starts a tool's work as a task (MCP 2026-07-28) without waiting for it.
    *
    * @throws {Error} if the tool or the revision has no tasks
    */
@@ -88,7 +88,7 @@ export class TestClient {
 
   /**
    * Approves the newest call that waits for this caller (with `tool`: the
-   * newest of that tool), as on its page. A task then goes on. Returns the
+   * newest of that tool), as on its page. A task then continues. Returns the
    * facts that the page shows.
    *
    * @throws {Error} if none waits within 2 seconds
@@ -96,7 +96,7 @@ export class TestClient {
   async approve(
     tool?: string | Tool,
     { passkey = false }: {
-      /** True to approve with a passkey, which the kit has in software. */
+      /** True to approve with a software passkey. */
       passkey?: boolean;
     } = {},
   ): Promise<TestApproval> {
@@ -125,7 +125,7 @@ export class TestClient {
    * the view then gets is in the result of `call`: `structured`, `text` and
    * `meta`.
    *
-   * @throws {Error} when the tool is not listed, or has no view
+   * @throws {Error} if the tool is not listed, or has no view
    */
   async view(tool: string | Tool, options?: RequestOptions): Promise<TestView> {
     const name = nameOf(tool);
@@ -163,7 +163,7 @@ export class TestClient {
   }
 
   /**
-   * Asks for proposals for an argument of a prompt, or for a variable of a
+   * Asks for completions of an argument of a prompt, or of a variable of a
    * resource's template.
    *
    * @param of the prompt or the resource, or a prompt's name or a template
@@ -194,8 +194,8 @@ export class TestClient {
   }
 
   /**
-   * Lists everything that the server offers, as clients see it, without the
-   * server's own two tools.
+   * Lists everything that the server offers, as clients get it, without the two
+   * built-in tools.
    */
   async list(options?: RequestOptions): Promise<Listed> {
     const tools = await this.#list<ListedTool>("tools", "tools/list", options);
@@ -217,7 +217,7 @@ export class TestClient {
   /**
    * Lists the skills of a server. `read` reads their files.
    *
-   * @throws {import("./failures.ts").RefusedError} by a server without skills
+   * @throws {import("./failures.ts").RefusedError} if the server has no skills
    */
   async skills(options?: RequestOptions): Promise<ListedSkill[]> {
     return await this.#list("skills", "skills/list", options);

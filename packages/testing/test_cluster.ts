@@ -49,9 +49,11 @@ export interface Followed {
 
 /** Requests that a client sends again when the network has cut them. */
 const REPEATABLE = /^(tasks\/(get|update|cancel)|subscriptions\/listen)$/;
-/** The time after which the lease of a dead process has certainly lapsed. */
+/**
+ * The seconds after which the lease of a dead process has certainly expired.
+ */
 const LAPSE_SECONDS = 31;
-/** The longest time for which `advance()` waits for work, or an answer. */
+/** The maximum time for which `advance()` waits for work, or an answer. */
 const PATIENCE_MILLISECONDS = 5000;
 const CHECK_MILLISECONDS = 5;
 
@@ -70,7 +72,7 @@ export class TestCluster implements AsyncDisposable {
   #aheadMilliseconds = 0;
   #hasWarned = false;
   #process: TestProcess;
-  /** The start of the process that takes the place of a dead one. */
+  /** The start of the process that replaces a dead one. */
   #next?: Promise<void>;
 
   constructor(options: ProcessOptions) {
@@ -83,12 +85,10 @@ export class TestCluster implements AsyncDisposable {
     this.approvals = new TestApprovals(options.kv, this.#options.clock!);
   }
 
-  /** The process that is alive. */
   get process(): TestProcess {
     return this.#process;
   }
 
-  /** Sends a request to the process that is alive. */
   async send(request: Request): Promise<Response> {
     for (;;) {
       await this.#next;
@@ -138,7 +138,7 @@ export class TestCluster implements AsyncDisposable {
     await this.#jump(LAPSE_SECONDS * 1000);
   };
 
-  /** Warns once if services start without the data of the dying process. */
+  /** Warns once if services start without the data of the dead process. */
   #warnOfMemory({ plan: { config } }: TestProcess): void {
     const names = Object.keys(config.own)
       .filter((name) => config.own[name] === ":memory:");
@@ -151,9 +151,7 @@ export class TestCluster implements AsyncDisposable {
     );
   }
 
-  /**
-   * Moves the clock. All that is planned until then happens in its order.
-   */
+  /** Moves the clock forward. All events until then happen in their order. */
   async advance(seconds: number): Promise<void> {
     const untilMilliseconds = this.#aheadMilliseconds + seconds * 1000;
     const clock = this.#options.clock!;
@@ -206,7 +204,7 @@ export class TestCluster implements AsyncDisposable {
 
   /**
    * Waits until no durable work is running. Returns the time at which the first
-   * such work goes on, in epoch seconds.
+   * such work resumes, in epoch seconds.
    */
   async #rest(): Promise<number> {
     const started = performance.now();
@@ -221,7 +219,7 @@ export class TestCluster implements AsyncDisposable {
     }
   }
 
-  /** True while an answer to a question of a followed task is on its way. */
+  /** True while an answer to a question of a followed task is being sent. */
   async #isAsked(): Promise<boolean> {
     const database = new Database(this.#options.kv);
     for (const { taskId } of this.followed) {

@@ -1,5 +1,5 @@
 /**
- * A gate for tests. It admits any caller that a test names.
+ * A gate for tests, which authenticates any caller that a test names.
  *
  * @module
  */
@@ -42,7 +42,7 @@ export const TEST_CALLER = {
   identity: kinds.OBJECT as kinds.Kind<Partial<Identity>>,
 } satisfies kinds.Members<TestCaller>;
 
-/** The test that a task reports to. */
+/** The callbacks of the test that runs a task. */
 export interface TaskListener {
   /** Receives the progress of the task. */
   report(progress: Progress): void;
@@ -51,12 +51,13 @@ export interface TaskListener {
   /** Resolves when the test has received its task. */
   begun(): Promise<void>;
   /**
-   * The keys of questions, by message: a client of 2025 does not receive them.
+   * The keys of questions, by message: clients before MCP 2026-07-28 do not
+   * receive them.
    */
   keys: Map<string, string>;
 }
 
-/** A gate that admits only callers that a test has named. */
+/** A gate that authenticates only callers that a test has named. */
 export class TestGate implements Gate {
   #callers = new Map<string, Authenticated>();
   #accounts = new WeakMap<Caller, TestAccounts>();
@@ -65,7 +66,8 @@ export class TestGate implements Gate {
   #ofTasks = new Map<string, TaskListener>();
 
   /**
-   * Admits a caller, and returns the headers that make a request the caller's.
+   * Registers a caller, and returns the headers that make a request the
+   * caller's.
    */
   admit(
     given: TestCaller,
@@ -94,7 +96,7 @@ export class TestGate implements Gate {
     return this.#accounts.get(caller);
   }
 
-  /** Finds the test that a task reports to, in every run of its work. */
+  /** Finds the listener of a task, in every run of its work. */
   listenerOf({ caller, requestId }: Context): TaskListener | undefined {
     const listener = this.#ofTasks.get(requestId) ??
       this.#listeners.get(caller);

@@ -7,12 +7,12 @@ import type { CallToolResult } from "../../src/authoring/tool.ts";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import type { ApiHandler } from "./provider_api.ts";
 
-/** The answer of a tool: a text, a whole result, or a JSON object. */
+/** The result of a tool: a text, a whole result, or a JSON object. */
 export type McpAnswer = string | CallToolResult | JsonObject;
 
 /**
- * The tools of a server: for each its answer, or a function from its input to
- * an answer.
+ * The tools of a server, each with its result, or a function from its input to
+ * a result.
  */
 export type McpTools = Readonly<
   Record<

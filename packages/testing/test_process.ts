@@ -11,7 +11,6 @@ import type { CreateServerOptions } from "../../src/core/server/server_options.t
 import type { ServerDependencies } from "../../src/core/server/server_core.ts";
 import { MortalKv } from "./mortal_kv.ts";
 
-/** The options of a process, with its database and settings. */
 export interface ProcessOptions
   extends Omit<ServerDependencies, "kv">, CreateServerOptions {
   log: LogOptions;
@@ -19,7 +18,7 @@ export interface ProcessOptions
 
 /**
  * The time that an operation may take: a whole test. The operations of a dead
- * process hang, and its code must not go on when they fail.
+ * process hang, and its code must not continue when they fail.
  */
 const DEADLINE_MILLISECONDS = 60 * 60 * 1000;
 
@@ -64,11 +63,7 @@ export class TestProcess implements AsyncDisposable {
     this.#isLogging = true;
   }
 
-  /**
-   * Answers a request.
-   *
-   * @throws {TypeError} when the process dies meanwhile
-   */
+  /** Handles a request. @throws {TypeError} if the process dies meanwhile */
   async answer(request: Request): Promise<Response> {
     const death = this.database.death.then(() => {
       throw new TypeError(
@@ -93,7 +88,7 @@ export class TestProcess implements AsyncDisposable {
   }
 }
 
-/** Makes a stream that is cut when a promise rejects. */
+/** Makes a stream that breaks when a promise rejects. */
 function endingWith(
   death: Promise<never>,
   body: ReadableStream<Uint8Array>,

@@ -25,7 +25,7 @@ export type {
   ListedTool,
 };
 
-/** The generations of the protocol that a test can speak. */
+/** The MCP revisions that a test can use. */
 export type TestRevision = "2025-11-25" | "2026-07-28";
 
 /** Checks a {@linkcode TestRevision}. */
@@ -53,28 +53,28 @@ export interface LogMessage {
 
 /** The options of a request. All optional. */
 export interface RequestOptions {
-  /** Answers to questions; one without an answer fails the test. */
+  /** Answers to questions; a question without an answer fails the test. */
   answers?: TestAnswers;
   /**
    * The caller's decision on the page, also for the task that the call becomes.
-   * Without this option, a call that waits for the caller's approval fails the
-   * test; a task of `startTask()` waits for `approve()`.
+   * If absent, a call that waits for the caller's approval fails the test; a
+   * task of `startTask()` waits for `approve()`.
    */
   approval?: TestPress;
   /** The provider's API behind the caller. */
   upstream?: ProviderApi;
   /**
-   * The services' APIs by the names in the tool's `needs`; undefined without an
-   * account there. A test may change an entry while the tool runs.
+   * The services' APIs by the names in the tool's `needs`. Undefined for a
+   * service without an account. A test may change an entry while the tool runs.
    */
   needs?: ServiceApis;
   /** Cancels the request as a client does. */
   signal?: AbortSignal;
-  /** The client's protocol; by default that of the test's server. */
+  /** The MCP revision of the client; by default that of the test's server. */
   revision?: TestRevision;
   /** The client's capabilities; by default all. */
   capabilities?: Record<string, unknown>;
-  /** Called while the work goes on. */
+  /** Called with each progress message. */
   onProgress?: (progress: Progress) => void;
 }
 
@@ -88,18 +88,19 @@ export type CallInput<I> = "account" extends keyof I
   : I;
 
 /**
- * A tool's input and the options. The input may be left out if it may be empty.
+ * A tool's input and the options. The input may be omitted if it may be empty.
  */
 export type CallArguments<I> = Record<never, never> extends I
   ? [input?: CallInput<I>, options?: RequestOptions]
   : [input: CallInput<I>, options?: RequestOptions];
 
-/** Everything a client can see, page after page. */
+/** The lists that a client gets, all pages of each. */
 export interface Listed {
   /** `tools/list` */
   tools: ListedTool[];
   /**
-   * The tokens that the tools cost in each conversation, and the dearest tool.
+   * The tokens that the tools cost in each conversation, and the tool that
+   * costs most.
    */
   cost: string;
   /** `resources/list`: resources with a fixed URI. */
@@ -112,7 +113,7 @@ export interface Listed {
 
 /** A resource that was read. */
 export interface ReadResult {
-  /** The contents as the wire has them. */
+  /** The contents as the protocol has them. */
   contents: ResourceContents[];
   /** The text of all entries of `contents`, one per line. */
   text: string;
@@ -122,7 +123,7 @@ export interface ReadResult {
 export interface TestView {
   /** The view's URI, which changes with its content. */
   uri: string;
-  /** The document, with the script by which it talks to the client. */
+  /** The document, with the script by which it communicates with the client. */
   html: string;
   /** The metadata for the client: `ui`, and the same under ChatGPT's names. */
   meta: Readonly<Record<string, unknown>>;
@@ -141,11 +142,11 @@ export interface ListedSkill {
   resources: { uri: string; digest: string; size: number }[];
 }
 
-/** A prompt that was filled in. */
+/** A prompt with its arguments filled in. */
 export interface PromptResult {
   /** The prompt's description. */
   description?: string;
-  /** The messages as the wire has them. */
+  /** The messages as the protocol has them. */
   messages: PromptMessage[];
   /** The text of all messages, one per line. */
   text: string;

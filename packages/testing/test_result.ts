@@ -1,5 +1,5 @@
 /**
- * A tool's answer in a test.
+ * A tool's result in a test.
  *
  * @module
  */
@@ -14,10 +14,10 @@ const ADVICE =
   "upstream was used after the work had left the process of its call, by a sleep, an answer or a crash. Use the provider's API before the first of them, and keep what it gave in a step";
 
 /**
- * A tool's answer, with the messages before it; `O` is the type of its output.
+ * A tool's result, with the messages before it; `O` is the type of its output.
  */
 export class TestResult<O = unknown> {
-  /** The content as the wire has it. */
+  /** The content as the protocol has it. */
   readonly content: readonly ContentBlock[];
   /** True if the tool failed with a message for the model. */
   readonly isError: boolean;
@@ -27,7 +27,7 @@ export class TestResult<O = unknown> {
   readonly logs: readonly LogMessage[];
   /** Every question that the tool asked. */
   readonly questions: readonly AskedQuestion[];
-  /** The result as the wire has it. */
+  /** The result as the protocol has it. */
   readonly raw: CallToolResult;
   readonly #what: string;
   readonly #hasOutput: boolean;
@@ -50,7 +50,7 @@ export class TestResult<O = unknown> {
     if (this.text === LACKS_UPSTREAM) throw new Error(`${what}: ${ADVICE}`);
   }
 
-  /** The `meta` that the tool gave to its view alone. */
+  /** The tool's `meta`, which only its view gets. */
   get meta(): Readonly<Record<string, unknown>> {
     const own = Object.entries(this.raw._meta ?? {})
       .filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
@@ -65,7 +65,7 @@ export class TestResult<O = unknown> {
   /**
    * The output, by the tool's schema.
    *
-   * @throws {Error} when the tool failed, or declares no output
+   * @throws {Error} if the tool failed, or declares no output
    */
   get structured(): O {
     if (this.isError) {

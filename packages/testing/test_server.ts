@@ -37,7 +37,7 @@ export interface TestServerOptions<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > extends Partial<CreateServerOptions<S, V>> {
-  /** The protocol that clients speak by default: `2026-07-28`. */
+  /** The MCP revision of clients by default: `2026-07-28`. */
   revision?: TestRevision;
 }
 
@@ -50,7 +50,7 @@ export const TEST_SERVER_OPTIONS = {
   revision: REVISION,
 } satisfies Members<TestServerOptions>;
 
-/** @throws {CatalogueError} with all faults, if options have any */
+/** @throws {CatalogueError} with all errors, if options have any */
 function checkTestOptions(given: TestServerOptions): void {
   const table = TEST_SERVER_OPTIONS;
   const call = "testServer";
@@ -61,7 +61,7 @@ function checkTestOptions(given: TestServerOptions): void {
 
 /**
  * A server in memory, and its client: an anonymous caller with every scope.
- * `await using` ends it.
+ * `await using` stops it.
  */
 export class TestServer extends TestClient implements AsyncDisposable {
   readonly #cluster: TestCluster;
@@ -129,13 +129,13 @@ export class TestServer extends TestClient implements AsyncDisposable {
     return started;
   }
 
-  /** Makes a client of another caller. */
+  /** Makes the client of another caller. */
   as(caller: TestCaller): TestClient {
     return new TestClient(this.target, caller);
   }
 
   /**
-   * Returns the headers with which a client of your own calls as another
+   * Returns the headers with which your own client makes requests as another
    * caller, with the caller's provider and accounts.
    */
   headersOf(
@@ -148,17 +148,17 @@ export class TestServer extends TestClient implements AsyncDisposable {
     return this.target.gate.admit(caller, api, undefined, accounts);
   }
 
-  /** Answers a request from a socket. */
+  /** Handles a request from a socket. */
   answer(request: Request, info: ConnectionInfo): Response | Promise<Response> {
     return this.#cluster.process.server.fetch(request, info);
   }
 
   /**
    * Moves the server's clock forward without waiting: sleeps, pauses between
-   * attempts, leases and time limits of waits end in their order, as far as the
-   * work gets. A `result()` under way answers questions first.
+   * tries, leases and time limits of waits end in their order, as far as the
+   * work gets. Meanwhile a pending `result()` answers questions.
    *
-   * @throws {Error} when a step is still running after 5 seconds
+   * @throws {Error} if a step is still running after 5 seconds
    */
   async advance(seconds: number): Promise<void> {
     if (!(seconds > 0 && seconds < Infinity)) {
@@ -173,8 +173,8 @@ export class TestServer extends TestClient implements AsyncDisposable {
   }
 
   /**
-   * Stops the server and its services. A database that the server made for
-   * itself is lost.
+   * Stops the server and its services. A database that the server made itself
+   * is lost.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#cluster[Symbol.asyncDispose]();
@@ -183,9 +183,9 @@ export class TestServer extends TestClient implements AsyncDisposable {
 }
 
 /**
- * Makes the kit's hook around tools, which calls the author's hook. It passes
- * all progress of a task to the test, because the task's status has only the
- * last message. It makes durable work wait until the test has the task.
+ * Makes the hook around tools, which calls the author's hook. It passes all
+ * progress of a task to the test, because the task's status has only the last
+ * message. It makes durable work wait until the test has the task.
  */
 function aroundTasks(gate: TestGate, own?: Around): Around {
   return (call, next) => {
@@ -215,7 +215,7 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
 
 /**
  * Passes the keys of questions to the test. The test also answers in place of
- * the server's own pages, which the kit does not have.
+ * the server's own pages, which test servers lack.
  */
 function helpToAnswer(context: Context, gate: TestGate): void {
   const { ask } = context;

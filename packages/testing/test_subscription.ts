@@ -10,7 +10,7 @@ import type { Conversation } from "./conversation.ts";
 /** The resource, or the list, that has changed. */
 export type TestChange = { uri: string } | { list: ChangingList };
 
-/** A subscription of 2026-07-28. `await using` ends it. */
+/** A subscription (MCP 2026-07-28). `await using` ends it. */
 export class TestSubscription implements AsyncDisposable {
   private constructor(
     private readonly messages: AsyncGenerator<Message>,
@@ -54,7 +54,7 @@ export class TestSubscription implements AsyncDisposable {
       : { list: list as ChangingList };
   }
 
-  /** Ends the subscription; a `next()` under way rejects. */
+  /** Ends the subscription; a pending `next()` rejects. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.abort.abort();
     await this.messages.return(undefined);

@@ -49,13 +49,12 @@ export class TestTask<O = unknown> {
   }
 
   /**
-   * Makes the process of the test's server die in the middle of its work, at
-   * once or at a step, and answers the task's questions until then. Half a
-   * minute later by the server's clock, another process on the same database
-   * takes over the work. Requests that the work has already sent elsewhere go
-   * on.
+   * Makes the process of the test's server die during its work, at once or at a
+   * step, and answers the task's questions until then. Half a minute later by
+   * the server's clock, another process on the same database takes over the
+   * work. Requests that the work has already sent elsewhere continue.
    *
-   * @throws {Error} when the work does not get to that step
+   * @throws {Error} if the work does not reach that step
    */
   async crash(point: CrashPoint = {}): Promise<void> {
     checkOptions("crash", CRASH_POINT, point);
@@ -102,7 +101,7 @@ export class TestTask<O = unknown> {
   /**
    * Waits for the end of the task, and answers its questions until then.
    *
-   * @throws {Error} when the task failed or was cancelled
+   * @throws {Error} if the task failed or was cancelled
    */
   async result(): Promise<TestResult<O>> {
     const { request, taskId } = this;

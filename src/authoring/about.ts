@@ -1,5 +1,5 @@
 /**
- * The operator of a server, and the addresses of its pages.
+ * The operator of a server, and the URLs of its pages.
  *
  * @module
  */
@@ -7,10 +7,10 @@ import { isLoopback } from "../core/net/url.ts";
 import * as kinds from "./options.ts";
 
 /**
- * The operator of a server, and what the server is for. Pages show this to
- * people; the metadata of the resource and of the authorization server names the
- * addresses (RFC 9728 §2, RFC 8414 §2). Directories ask for the privacy page and
- * for support.
+ * The operator of a server, and the server's purpose. Pages show this to
+ * people; the metadata of the resource and of the authorization server has the
+ * URLs (RFC 9728 §2, RFC 8414 §2). Directories ask for the privacy page and for
+ * support.
  */
 export interface OperatorInfo {
   /**
@@ -19,18 +19,18 @@ export interface OperatorInfo {
   description?: string;
   /**
    * The server's name in directories, such as `com.example/mail`: reverse DNS,
-   * one slash. The default is made of the server's host and name.
+   * one slash. By default it is made from the server's host and name.
    */
   registryName?: string;
   /** The operator: a person, a team or a company. */
   operator?: string;
-  /** The address of a page about the server. */
+  /** The URL of a page about the server. */
   websiteUrl?: string;
-  /** The privacy policy: an https address. */
+  /** The https URL of the privacy policy. */
   privacyUrl?: string;
-  /** The terms of use: an https address. */
+  /** The https URL of the terms of use. */
   termsUrl?: string;
-  /** The address for help: https, or `mailto:`. */
+  /** The URL for help: https, or `mailto:`. */
   supportUrl?: string;
 }
 

@@ -14,9 +14,7 @@ export type AccountPreset =
   | "notion"
   | "slack";
 
-/**
- * The options of a known service. The author of a tool may replace any of them.
- */
+/** The options of a known service, which an author may override. */
 type Preset = OAuthAccountOptions & { title: string };
 
 /**
@@ -30,9 +28,10 @@ function checkBy(name: keyof typeof import("./preset_checks.ts")) {
 
 export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
   /**
-   * Tokens of OAuth apps have no end, and no refresh token.
+   * Tokens of OAuth apps do not expire, and have no refresh token.
    *
-   * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+   * @see
+   * https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
    */
   github: {
     title: "GitHub",
@@ -71,7 +70,7 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
     params: { prompt: "select_account" },
   },
   /**
-   * Notion has no scopes: a person chooses the pages that are shared.
+   * Notion has no scopes: a person chooses the pages to share.
    *
    * @see https://developers.notion.com/docs/authorization
    */
@@ -85,7 +84,7 @@ export const ACCOUNT_PRESETS: Readonly<Record<AccountPreset, Preset>> = {
     check: checkBy("notion"),
   },
   /**
-   * The tokens are those of a person, for one workspace.
+   * The tokens belong to a person, in one workspace.
    *
    * @see https://docs.slack.dev/authentication/installing-with-oauth
    */

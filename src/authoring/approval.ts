@@ -8,16 +8,15 @@ import * as kinds from "./options.ts";
 import { SCOPE } from "./scope.ts";
 import type { MaybePromise } from "./service.ts";
 
-/** The maximum number of seconds for which a call may wait for its approval. */
 export const MAX_APPROVAL_SECONDS = 7 * 24 * 60 * 60;
 
-/** The seconds for which a call waits for its approval, without `expiresIn`. */
+/** The seconds for which a call without `expiresIn` waits for its approval. */
 export const APPROVAL_SECONDS = 15 * 60;
 
 /** The approval of the call that is running. */
 export interface Approved {
   /**
-   * An ID of this approval, the same if the call runs again: give it to a
+   * The ID of this approval, the same if the call runs again: give it to a
    * payment API as its idempotency key.
    */
   readonly id: string;
@@ -33,21 +32,21 @@ export interface Approved {
 export interface ApprovalOffer {
   /** The same for all calls that the offer covers. */
   key: string;
-  /** The calls in words: `refunds to c1`. */
+  /** A description of the calls: `refunds to c1`. */
   label: string;
-  /** The seconds for which the offer holds, 60 to 86,400. */
+  /** The seconds for which the offer is valid, 60 to 86,400. */
   seconds: number;
 }
 
-/** The words of an approval on its page, as plain text. */
+/** The plain texts of an approval on its page. */
 export interface ApprovalShown {
-  /** The act, to follow "wants to": `Refund €49.00`. */
+  /** The action, to follow "wants to": `Refund €49.00`. */
   title: string;
   /** The facts that matter, by their names. */
   facts?: Readonly<Record<string, string | number>>;
 }
 
-/** The people who may approve calls of others: all who hold a scope. */
+/** The people who may approve other people's calls: all who hold a scope. */
 export interface ApprovalScope {
   /** The scope that the approver must hold. */
   scope: string;
@@ -58,7 +57,7 @@ export interface ApprovalScope {
 export interface ToolApproval<I = any> {
   /** Returns false if the tool may run at once. By default every call waits. */
   when?(input: I): MaybePromise<boolean>;
-  /** Makes the words for the page, without side effects. */
+  /** Makes the texts for the page, without side effects. */
   show?(input: I): MaybePromise<ApprovalShown>;
   /**
    * The person who approves: by default the caller; with a scope, another
@@ -77,8 +76,8 @@ export interface ToolApproval<I = any> {
    */
   remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
   /**
-   * The seconds that a call waits for the approval, and that an approval is
-   * valid until the call runs; 15 minutes by default.
+   * The seconds for which a call waits for its approval, and an approval waits
+   * for the call to run; 15 minutes by default.
    */
   expiresIn?: number;
 }

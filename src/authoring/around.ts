@@ -8,7 +8,7 @@ import type { Context } from "./context.ts";
 import type { MaybePromise } from "./service.ts";
 import type { Tool } from "./tool.ts";
 
-/** A call on its way to its tool. */
+/** A tool call with its parsed arguments. */
 export interface ToolCall {
   /** The tool that is called. */
   tool: Tool;

@@ -76,11 +76,7 @@ export function soundMembers(table: OptionTable, options: unknown): JsonObject {
   );
 }
 
-/**
- * Checks the options of a call.
- *
- * @throws {TypeError} with all errors
- */
+/** Checks the options of a call. @throws {TypeError} with all errors */
 export function checkOptions(
   call: string,
   table: OptionTable,

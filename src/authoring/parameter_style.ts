@@ -1,13 +1,13 @@
 /**
- * Values of parameters as OpenAPI has them in addresses: its styles, which are
- * those of RFC 6570 and three more.
+ * Parameter values in URLs, as in OpenAPI: its styles are those of RFC 6570 and
+ * three more.
  *
  * @module
  */
 import { isObject } from "../core/json.ts";
 import { ToolError } from "./tool.ts";
 
-/** The form of a parameter's value, by the name that OpenAPI gives it. */
+/** The style of a parameter's value, by its name in OpenAPI. */
 export type ParameterStyle =
   | "matrix"
   | "label"
@@ -25,15 +25,15 @@ export interface StyleOptions {
    */
   explode?: boolean;
   /**
-   * True if characters such as `:` stay as they are. In a path, `/` and `?` are
-   * encoded all the same.
+   * True if characters such as `:` are not encoded. In a path, `/` and `?` are
+   * always encoded.
    */
   allowReserved?: boolean;
 }
 
 /** A parameter's value with its OpenAPI style, made by {@linkcode styled}. */
 export class Styled {
-  /** Stores what {@linkcode styled} was given. */
+  /** Stores the arguments of {@linkcode styled}. */
   constructor(
     readonly value: unknown,
     readonly style: ParameterStyle,
@@ -41,7 +41,7 @@ export class Styled {
   ) {}
 }
 
-/** Gives a value another style than the usual one of its place. */
+/** Gives a value another style than the default of its location. */
 export function styled(
   value: unknown,
   style: ParameterStyle,
@@ -50,7 +50,7 @@ export function styled(
   return new Styled(value, style, options);
 }
 
-/** The values of parameters by their names; undefined ones are left out. */
+/** The values of parameters by their names; undefined ones are omitted. */
 export type ParameterValues = Readonly<Record<string, unknown>>;
 
 /** Formats a query, or a body of the same form. */
@@ -61,12 +61,12 @@ export function printPairs(values: ParameterValues): string {
   }).filter((text) => text !== "").join("&");
 }
 
-/** Finds the style of a value. */
+/** Returns the style of a value. */
 export function styleOf(given: unknown, usual: ParameterStyle): Styled {
   return given instanceof Styled ? given : new Styled(given, usual);
 }
 
-/** The names and separators of styles (RFC 6570, and OpenAPI beyond it). */
+/** The prefixes and separators of styles (RFC 6570, and OpenAPI beyond it). */
 const STYLES: Readonly<
   Record<ParameterStyle, [prefix: string, exploded: string, joined: string]>
 > = {
@@ -136,7 +136,7 @@ export function plain(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : `${value}`;
 }
 
-/** Encodes one value of an address (RFC 3986 §2). @throws {ToolError} */
+/** Encodes one value for a URL (RFC 3986 §2). @throws {ToolError} */
 function encoded(value: unknown, { allowReserved }: StyleOptions): string {
   try {
     const text = encodeURIComponent(plain(value))

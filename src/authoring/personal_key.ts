@@ -55,7 +55,7 @@ export function personalKey(
   return kinds.withFaults({ kind: "personalKey", name, ...options }, faults);
 }
 
-/** True for an address to which keys and tokens may go. */
+/** True for a URL to which keys and tokens may be sent. */
 export function isAddress(text: string): boolean {
   const url = URL.parse(text);
   // The address has neither userinfo nor query nor fragment.
@@ -63,7 +63,7 @@ export function isAddress(text: string): boolean {
     (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
 }
 
-/** Finds a fault in a service's name, or in those addresses that it has. */
+/** Finds an error in a service's name or URLs. */
 export function faultsOf(
   call: string,
   name: string,

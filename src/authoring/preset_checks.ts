@@ -22,16 +22,17 @@ async function ask(
   return response.ok ? nameIn(await response.json() ?? {}) : response;
 }
 
-/** Makes an account's name of its person and, if it has one, its workspace. */
+/**
+ * Makes an account's name from its person and, if it has one, its workspace.
+ */
 function named(person: unknown, place?: unknown): string | undefined {
   const parts = [person, place].filter((it) => typeof it === "string" && it);
   return parts.length > 0 ? parts.join(" at ") : undefined;
 }
 
 /**
- * Adds the ids of the person and the workspace to a name. This is done only if
- * all ids are known, because one person or one workspace may have several
- * accounts.
+ * Adds the IDs of the person and the workspace to a name, if all IDs are known:
+ * one person or one workspace may have several accounts.
  */
 function known(
   label: string | undefined,
@@ -40,12 +41,12 @@ function known(
   return ids.every(Boolean) ? { id: ids.join(" "), label } : label;
 }
 
-/** Finds the name and the id of the account at GitHub. */
+/** Finds the name and ID of the account at GitHub. */
 export function github(fetch: AccountFetch): Promise<AccountCheckResult> {
   return ask(fetch, "/user", ({ id, login }) => known(named(login), id));
 }
 
-/** Finds the name and the id of the account at Linear. */
+/** Finds the name and ID of the account at Linear. */
 export function linear(fetch: AccountFetch): Promise<AccountCheckResult> {
   return ask(
     fetch,
@@ -62,7 +63,7 @@ export function linear(fetch: AccountFetch): Promise<AccountCheckResult> {
   );
 }
 
-/** Finds the name and the id of the account at Notion. */
+/** Finds the name and ID of the account at Notion. */
 export function notion(fetch: AccountFetch): Promise<AccountCheckResult> {
   return ask(fetch, "/users/me", ({ bot }) => {
     const { id, person, name } = bot?.owner?.user ?? {};
@@ -71,7 +72,7 @@ export function notion(fetch: AccountFetch): Promise<AccountCheckResult> {
   }, { headers: { "notion-version": "2022-06-28" } });
 }
 
-/** Finds the name and the id of the account at Slack. */
+/** Finds the name and ID of the account at Slack. */
 export function slack(fetch: AccountFetch): Promise<AccountCheckResult> {
   return ask(fetch, "/auth.test", ({ ok, user, user_id, team, team_id }) => {
     // Slack refuses with status 200.

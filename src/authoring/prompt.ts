@@ -16,7 +16,7 @@ import { INPUT, type SchemaOf, schemaOf, type Shape } from "./shape.ts";
 
 export type { PromptMessage } from "@modelcontextprotocol/server";
 
-/** A prompt's answer: one user message as text, or the messages. */
+/** A prompt's result: one user message as text, or the messages. */
 export type PromptAnswer = string | PromptMessage | PromptMessage[];
 
 /** A conversation opener that a person can pick. */
@@ -26,16 +26,16 @@ export interface PromptDefinition<
   V extends Services = Services,
   N extends AccountNeeds = AccountNeeds,
 > extends CommonDefinition<S, V> {
-  /** `z.object({ … })`, or its members alone; on the wire each is a string. */
+  /** `z.object({ … })`, or its members alone; clients send each as a string. */
   args?: A;
   /**
    * Services that the prompt reads with the caller's own accounts. A person who
    * has not connected one of them is asked to do so first.
    */
   needs?: N;
-  /** Proposals for the arguments. */
+  /** Completions for the arguments. */
   complete?: { [K in keyof z.output<SchemaOf<A>>]?: Complete<S, V, N> };
-  /** Writes the conversation's beginning. */
+  /** Returns the first messages of the conversation. */
   get(
     args: z.output<SchemaOf<A>>,
     context: Context<S, V, N>,
@@ -53,9 +53,9 @@ export interface Prompt extends CommonDefinition {
   args?: z.ZodObject;
   /** Services that the prompt reads with the caller's own accounts. */
   needs?: AccountNeeds;
-  /** Proposals for the arguments. */
+  /** Completions for the arguments. */
   complete?: Readonly<Record<string, Complete | undefined>>;
-  /** Writes the conversation's beginning. */
+  /** Returns the first messages of the conversation. */
   get(
     args: Record<string, unknown>,
     context: Context,

@@ -97,15 +97,15 @@ export interface ResourceDefinition<
   mimeType?: string;
   /** Hints for clients. */
   annotations?: Annotations;
-  /** Size in bytes, if it is known beforehand. */
+  /** The size in bytes, if it is known beforehand. */
   size?: number;
-  /** The time that clients may cache the content; 0 by default. */
+  /** The seconds for which clients may cache the content; 0 by default. */
   ttlSeconds?: number;
   /** `public` if every caller gets the same; `private` by default. */
   cacheScope?: "public" | "private";
-  /** Proposals for the variables of `uri`. */
+  /** Completions for the variables of `uri`. */
   complete?: { [K in keyof Variables<U>]?: Complete<S, V, N> };
-  /** Reads the resource; undefined if there is none. */
+  /** Reads the resource; returns undefined if there is none. */
   read(
     variables: Variables<U>,
     context: Context<S, V, N>,
@@ -120,9 +120,9 @@ export interface Resource
   extends Omit<ResourceDefinition, "complete" | "read"> {
   /** Distinguishes a resource from a tool and a prompt. */
   readonly kind: "resource";
-  /** Proposals for the variables of `uri`. */
+  /** Completions for the variables of `uri`. */
   complete?: Readonly<Record<string, Complete>>;
-  /** Reads the resource; undefined if there is none. */
+  /** Reads the resource; returns undefined if there is none. */
   read(
     variables: Record<string, string>,
     context: Context,
@@ -168,7 +168,10 @@ export const ANNOTATIONS = {
   ),
 } satisfies kinds.Members<Annotations>;
 
-/** The proposals for the parts of a resource or a prompt, by their names. */
+/**
+ * The completions for the variables of a resource or the arguments of a prompt,
+ * by name.
+ */
 export const COMPLETE: kinds.Kind = kinds.recordOf(
   kinds.FUNCTION,
   "an object of functions",

@@ -16,8 +16,8 @@ export type SchemaOf<T> = T extends z.ZodType ? T
   : never;
 
 /**
- * Makes a schema of a {@linkcode Shape}. A schema is returned as it is; so is
- * any other value, which the check of the definition reports.
+ * Makes a schema of a {@linkcode Shape}. Any other value is returned as it is:
+ * a schema, or a mistake that the check of the definition reports.
  */
 export function schemaOf(
   given: z.ZodType | Shape | undefined,

@@ -1,9 +1,8 @@
 /**
- * Skills: instructions that a model reads when it takes up a task, with the
- * files that they speak of. Clients read the front matter too, and refuse a
- * skill if they read other values than the server does. So the server uses a
- * real YAML parser. Code that also runs without skills imports only types from
- * here.
+ * Skills: instructions that a model reads when it begins a task, with the files
+ * that they mention. Clients parse the front matter too, and refuse a skill if
+ * their result differs from the server's. So the server uses a real YAML
+ * parser. Code that also runs without skills imports only types from here.
  *
  * @module
  * @see https://agentskills.io/specification

@@ -21,10 +21,10 @@ export interface ViewSample<
 /** A page for a tool, with the client features it needs. */
 export interface ToolView {
   /**
-   * A whole HTML document, with its styles, scripts and pictures within it:
+   * A whole HTML document that contains its styles, scripts and pictures:
    * `import html from "./chart.html" with { type: "text" }`. `<script
-   * src="tool-server/view"></script>` becomes the script by which it talks to
-   * the client.
+   * src="tool-server/view"></script>` becomes the script by which it
+   * communicates with the client.
    */
   html: string;
   /** True for a border, false for none; by default the client decides. */

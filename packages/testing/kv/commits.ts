@@ -1,5 +1,5 @@
 /**
- * The promises about commits: their checks, writes, versions and limits.
+ * The requirements for commits: their checks, writes, versions and limits.
  *
  * @module
  */
@@ -34,7 +34,7 @@ async function addOne(kv: Kv, key: KvKey): Promise<void> {
   assert.fail("no check ever held of what was just read");
 }
 
-/** The promises of `atomic()`. */
+/** The requirements for `atomic()`. */
 export const COMMITS: readonly KvPromise[] = [
   {
     name: "commit() writes all or, when a check fails, nothing",

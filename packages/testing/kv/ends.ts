@@ -1,5 +1,5 @@
 /**
- * The promises about watches, and about the end of a handle.
+ * The requirements for watches, and for the end of a handle.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Kv, KvKey } from "../../../src/core/kv/kv.ts";
 import { KvClosedError, KvUsageError } from "../../../src/core/kv/kv_error.ts";
 import { commit, type KvPromise, refused, write } from "./promise.ts";
 
-/** The longest time that a change may take to be reported, in milliseconds. */
+/** The maximum time until a change is reported. */
 const MAX_NOTICE_MILLISECONDS = 30_000;
 
 /**
@@ -39,7 +39,7 @@ function watching(kv: Kv, keys: readonly KvKey[]) {
   return { until, reader };
 }
 
-/** The promises of `watch` and `close`. */
+/** The requirements for `watch` and `close`. */
 export const ENDS: readonly KvPromise[] = [
   {
     name: "watch() gives the present, then the newest after a change",

@@ -1,5 +1,5 @@
 /**
- * The promise that the fence of a process needs.
+ * The requirement of the record that fences off a process.
  *
  * @module
  */

@@ -25,7 +25,7 @@ import { READS } from "./reads.ts";
 
 export type { KvHandles, KvPromise } from "./promise.ts";
 
-/** All promises of the contract. Each check needs an empty database. */
+/** All requirements of the contract. Each check needs an empty database. */
 export const kvPromises: readonly KvPromise[] = [
   ...READS,
   ...COMMITS,

@@ -1,6 +1,6 @@
 /**
- * A promise of the database's contract, with the check that a handle fulfils
- * it; and the parts that checks share.
+ * One requirement for a database, with the check that a handle fulfils it; and
+ * the functions that checks share.
  *
  * @module
  */
@@ -18,19 +18,19 @@ export interface KvHandles {
   other: Kv;
 }
 
-/** A promise of the contract. */
+/** A requirement for a database. */
 export interface KvPromise {
-  /** The promise, as the name of a test. */
+  /** The requirement, as the name of a test. */
   name: string;
   /**
-   * Checks the promise. The check may close `kv`.
+   * Checks the requirement. The check may close `kv`.
    *
    * @throws {Error} if the database does not fulfil it
    */
   check(handles: KvHandles): Promise<void>;
 }
 
-/** The longest pause before a commit is sent again, in milliseconds. */
+/** The maximum pause before a commit is sent again. */
 const MAX_PAUSE_MILLISECONDS = 20;
 
 /** Sends a commit, and repeats it while the database is locked. */
@@ -62,7 +62,7 @@ export async function read(kv: Kv, key: KvKey): Promise<unknown> {
   return (await kv.get(key)).value;
 }
 
-/** Requires that an operation is refused with an error of this class. */
+/** Asserts that an operation rejects with an error of this class. */
 export async function refused(
   operation: () => Promise<unknown>,
   kind: new (message: string) => Error,

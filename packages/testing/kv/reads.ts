@@ -1,5 +1,5 @@
 /**
- * The promises about reads and lists.
+ * The requirements for reads and lists.
  *
  * @module
  */
@@ -71,7 +71,7 @@ async function writeAll(kv: Kv): Promise<void> {
   });
 }
 
-/** The promises of `get`, `getMany` and `list`. */
+/** The requirements for `get`, `getMany` and `list`. */
 export const READS: readonly KvPromise[] = [
   {
     name: "get() gives a structured clone of what was written, and its version",

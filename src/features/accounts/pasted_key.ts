@@ -63,11 +63,7 @@ export function parseKey(
   return key;
 }
 
-/**
- * Parses the account name that a person typed.
- *
- * @throws {KeyRefusal}
- */
+/** Parses the account name that a person typed. @throws {KeyRefusal} */
 export function parseLabel(text: string, key: string): string {
   const isLong = text.length > 10 * MAX_LABEL_CHARACTERS;
   const label = isLong ? "" : cleanName(text, key);

@@ -116,11 +116,7 @@ export function accountRevocation({ sealing, clients, database, log }: {
   /** The times at which services did not respond, by `performance.now()`. */
   const silent = new Map<string, number>();
 
-  /**
-   * Tries one revocation.
-   *
-   * @throws {Error} if the service does not respond
-   */
+  /** Tries one revocation. @throws {Error} if the service does not respond */
   async function revoke(taken: Queued): Promise<void> {
     const { service, application } = taken.value;
     const client = clients.get(service);

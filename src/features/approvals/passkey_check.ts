@@ -48,11 +48,7 @@ function parse(text: string): { id: string } {
   throw refused();
 }
 
-/**
- * Checks the response for a new passkey (§7.1).
- *
- * @throws {HttpError} 403
- */
+/** Checks the response for a new passkey (§7.1). @throws {HttpError} 403 */
 export async function checkMade(
   response: string,
   challenge: string,

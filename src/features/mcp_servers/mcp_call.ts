@@ -74,11 +74,7 @@ interface Asked {
   options: McpCallOptions;
 }
 
-/**
- * Calls a tool.
- *
- * @throws {ToolError} with a message for the model
- */
+/** Calls a tool. @throws {ToolError} with a message for the model */
 export async function callMcpTool(
   target: CallTarget,
   asked: Asked,

@@ -43,11 +43,7 @@ export function inPlainText(
     .slice(0, most);
 }
 
-/**
- * Parses a result.
- *
- * @throws {ToolError} with the tool's text if it failed
- */
+/** Parses a result. @throws {ToolError} with the tool's text if it failed */
 export function parseResult(
   result: Readonly<Record<string, unknown>>,
   title: string,

@@ -337,11 +337,7 @@ export async function askedInWords(
   );
 }
 
-/**
- * Reads the answer from a form.
- *
- * @throws {HttpError} 400
- */
+/** Reads the answer from a form. @throws {HttpError} 400 */
 function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
   const action = form.get("answer");
   if (action === "decline") return { action };
