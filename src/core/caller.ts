@@ -190,7 +190,7 @@ export interface Authenticated {
    * ago. Absent if the permission cannot be revoked.
    * @param grantId another grant of the caller, which may permit the same
    * @throws {import("./errors.ts").StorageError} when the database cannot be
-   *   read
+   * read
    */
   isLive?(grantId?: string): Promise<boolean>;
   /**
@@ -198,7 +198,7 @@ export interface Authenticated {
    * a second ago. Absent if the credential never expires. Only subscriptions
    * end when it is no longer accepted; a call continues.
    * @throws {import("./errors.ts").StorageError} when the database cannot be
-   *   read, but not once the credential has expired
+   * read, but not once the credential has expired
    */
   isAccepted?(): Promise<boolean>;
 }

@@ -90,7 +90,7 @@ export interface Catalogue {
   prompts: ReadonlyMap<string, Prompt>;
   resources: ReadonlyMap<string, Resource>;
   templates: readonly CompiledTemplate[];
-  /** Finds a feature's resource that is in no list by its URI. */
+  /** Finds, by its URI, a feature's resource that is in no list. */
   findAdded(uri: string): Resource | undefined;
   /** Lists the scopes that a feature's method needs. */
   scopesForAdded(method: string, uri: string): readonly string[] | undefined;

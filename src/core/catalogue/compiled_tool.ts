@@ -51,7 +51,9 @@ export interface ToolDefaults {
 /** Makes metadata for a tool's list entry; undefined for none. */
 export type MetaOf = (tool: Tool, listed: ListedTool) => JsonObject | undefined;
 
-/** The default of `handOver`: some clients end a call after a minute. */
+/**
+ * The default of `handOver`, because some clients end a call after a minute.
+ */
 const HAND_OVER_SECONDS = 45;
 
 /**

@@ -25,7 +25,7 @@ export function isTemplate(uri: string): boolean {
 /**
  * Parses a template.
  * @throws {SyntaxError} for an unsupported expression, a variable that occurs
- *   twice, or an unbalanced brace
+ * twice, or an unbalanced brace
  */
 export function parseUriTemplate(template: string): UriTemplate {
   const variables: string[] = [];

@@ -76,8 +76,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 }
 
 /**
- * Computes the {@linkcode fingerprint} of a text of up to megabytes, off the
- * event loop. The synchronous function would block for 10 ms per megabyte.
+ * Computes the {@linkcode fingerprint} of a text that may have megabytes, off
+ * the event loop. The synchronous function would block for 10 ms per megabyte.
  */
 export async function fingerprintOfLong(text: string): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", encoder.encode(text));

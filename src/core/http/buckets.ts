@@ -73,8 +73,8 @@ export class Buckets {
   }
 
   /**
-   * Removes all full buckets. If these are less than a tenth, also removes the
-   * fullest ones: so a flood of new names does not reset a bucket that is
+   * Removes all full buckets. If these are fewer than a tenth, also removes the
+   * fullest ones. So a flood of new names does not reset a bucket that is
    * empty.
    */
   #forget(time: number): void {
@@ -206,7 +206,7 @@ export class SharedBuckets {
     }
   }
 
-  /** Takes tokens from the database, and subtracts the owed ones there. */
+  /** Takes tokens from the database, which first subtracts the owed ones. */
   async #ask(share: Share, name: string, time: number): Promise<void> {
     const { owed } = share;
     const begun = wholeMilliseconds();

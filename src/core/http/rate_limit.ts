@@ -74,8 +74,8 @@ export function rateLimit(
   const lookups = new Buckets(LOOKUPS);
 
   /**
-   * Counts a request against its network. Returns a function that takes it
-   * back; or, if the network is over its limit, the milliseconds to wait.
+   * Counts a request against its network. Returns a function that undoes this;
+   * or, if the network is over its limit, the milliseconds to wait.
    */
   async function take(
     network: string | undefined,
@@ -118,7 +118,7 @@ export function rateLimit(
 
   /**
    * Counts a request against a valid credential in it. Returns a function that
-   * takes it back; undefined if every credential is invalid or over its limit.
+   * undoes this; undefined if every credential is invalid or over its limit.
    */
   async function takeProven(c: Context): Promise<(() => void) | undefined> {
     for (const shown of await listShown(c)) {
@@ -144,7 +144,7 @@ export function rateLimit(
   };
 }
 
-/** Takes back the count of a request, once its client has authenticated. */
+/** Stops counting a request, once its client has authenticated. */
 export function waiveRate(c: Context): void {
   c.get("undoCharge")?.();
   c.set("undoCharge", undefined);

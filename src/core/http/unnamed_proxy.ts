@@ -12,8 +12,8 @@ const NEAR = [
 ].map((text) => parseNetwork(text)!);
 
 /**
- * True for a request that a nearby proxy forwarded which `TRUSTED_PROXIES` does
- * not list.
+ * True if a nearby proxy forwarded the request, but `TRUSTED_PROXIES` does not
+ * list that proxy.
  */
 export function isOfUnnamedProxy(
   peer: string | undefined,

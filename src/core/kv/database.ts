@@ -78,7 +78,7 @@ export class Database extends Reader {
 
   /**
    * @throws {Error} if this process still has the old database after it was
-   *   replaced
+   * replaced
    */
   async checkPlace(): Promise<void> {
     await this.kv.checkPlace?.();
@@ -88,7 +88,7 @@ export class Database extends Reader {
    * Commits a transaction and returns its version; undefined if a check failed.
    * An attempt that timed out cannot be applied after the next commit begins.
    * @throws {StorageError} if it was not applied, or may have been: then
-   *   {@linkcode Database.isGivenUp} is true for its records
+   * {@linkcode Database.isGivenUp} is true for its records
    */
   commit(build: Write): Promise<string | undefined> {
     const transaction = new Transaction();
@@ -168,8 +168,8 @@ export class Database extends Reader {
   }
 
   /**
-   * Records that the request that wrote a record was answered with 503. Other
-   * processes see this once the database responds.
+   * Records that a request was answered with 503, given a record that it wrote.
+   * Other processes see this once the database responds.
    */
   giveUp({ mark }: { mark?: string }): void {
     if (mark !== undefined) this.fence.owe({ mark });

@@ -101,7 +101,10 @@ export class Fence {
     return mark.startsWith(this.#process);
   }
 
-  /** Reports that another process's clock is ahead, by the time in its mark. */
+  /**
+   * Reports another process's clock that is ahead, as the time in its mark
+   * shows.
+   */
   compareClocks(mark: string): void {
     const [, second] = mark.split(".");
     if (this.isOwn(mark)) return;

@@ -11,8 +11,8 @@ import type { RequestId } from "../protocol/messages.ts";
 const OWN_ID_CHARACTERS = 64;
 
 /**
- * Truncates an id. An id that is too long for this server's gets a key without
- * a record.
+ * Truncates an id that is too long to be this server's, so that its key has no
+ * record.
  */
 function bounded(id: string): string {
   return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
@@ -115,7 +115,7 @@ export function dueWakesRange(address: string, nowSeconds: number) {
   return { start: [word, list], end: [word, list, nowSeconds + 1] };
 }
 /**
- * Returns all {@linkcode wakeKey}s, or those after the address of a given key.
+ * Returns all {@linkcode wakeKey}s; given one, only those of later addresses.
  */
 export function wakesAfter([word, list]: Deno.KvKey = ["wake", ""]) {
   return { start: [word, list, Infinity], end: [word, Infinity] };

@@ -1,8 +1,6 @@
 /**
- * The errors of a database, by how the stores react to them. Only this module
- * recognizes errors of Deno KV, by their messages.
- *
- * @module
+ * The errors of a database, one class for each way in which the stores react.
+ * Only this module recognizes errors of Deno KV, by their messages.
  */
 
 /** Invalid arguments: a mistake in the code, which no retry helps. */

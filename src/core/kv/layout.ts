@@ -91,8 +91,8 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
 /**
  * Wraps a database so that it returns and writes nothing before its layout was
  * checked. The first reads are sent before the check ends, but their results
- * wait for it. Until a check succeeds, each operation starts its own, so that
- * one that hangs blocks no other operation.
+ * wait for it. Until a check succeeds, each operation starts a check of its
+ * own, so that one that hangs blocks no other operation.
  */
 export function checkedKv(kv: Kv): Kv {
   let isChecked = false;

@@ -11,9 +11,8 @@ const MAX_KEY_BYTES = 2048;
 const encoder = new TextEncoder();
 
 /**
- * Packs a key into one string with a character for each byte. The string begins
- * with those of the key's prefixes.
- *
+ * Packs a key into one string with a character for each byte. The string of a
+ * key begins with the strings of its prefixes.
  * @throws {KvUsageError} for a key that is too long, or has a bigint, which the
  * stores do not use
  */

@@ -62,13 +62,12 @@ export async function countKinds(from: Kv, clock: Clock): Promise<KindCount[]> {
 
 /**
  * Copies all records that are not expired, then compares the databases record
- * by record. Records that an earlier move left in `to` are deleted first.
- *
+ * by record. Records that an earlier move left in `target` are deleted first.
  * @param onProgress called with the number of records written so far
  * @returns the number of records
- * @throws {MoveError} if `to` has other records, or the databases differ
- * @throws {import("../settings/complaint.ts").StartError} if `from` has another
- * layout
+ * @throws {MoveError} if `target` has other records, or the databases differ
+ * @throws {import("../settings/complaint.ts").StartError} if `source` has
+ * another layout
  */
 export async function moveRecords(
   source: Kv,
@@ -212,7 +211,7 @@ async function compare(source: Kv, target: Kv, time: number): Promise<void> {
   }
 }
 
-/** Yields the records that are not expired at a time in epoch seconds. */
+/** Yields the records that are not expired at `time`, in epoch seconds. */
 async function* liveRecords(kv: Kv, time: number): AsyncGenerator<KvEntry> {
   for await (const entry of kv.list({ prefix: [] }, { batchSize: 500 })) {
     const { key, value } = entry;

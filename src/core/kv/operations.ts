@@ -62,8 +62,8 @@ interface State {
   /** The time at which the operation was sent; -1 while it is queued. */
   sent: number;
   /**
-   * True if the operation is no longer one of {@linkcode MAX_AT_ONCE}, because
-   * it may hang for ever.
+   * True if the operation no longer counts as one of {@linkcode MAX_AT_ONCE},
+   * because it may hang for ever.
    */
   isForgotten: boolean;
 }

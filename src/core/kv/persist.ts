@@ -49,7 +49,7 @@ export async function tidy(operation: () => Promise<unknown>): Promise<void> {
 }
 
 /**
- * Repeats an operation, with jitter, while the database is locked, as happens
+ * Repeats an operation, with jitter, while the database is locked. That happens
  * under load if several processes share a SQLite file.
  */
 export async function whileLocked<T>(

@@ -116,9 +116,7 @@ export class Polls {
     });
   }
 
-  /**
-   * Reads the keys that are due at a time, because the timer may fire early.
-   */
+  /** Reads the keys that are due at `time`. The timer may have fired early. */
   #readDue(time: number): void {
     const now = Math.max(time, performance.now());
     const due = [...this.#waiting].filter((polled) =>

@@ -8,10 +8,7 @@
 import type { Database, Entry, Expiring, Found } from "./database.ts";
 import { WatchedLeases } from "./leases.ts";
 
-/**
- * The seconds after its end after which a lease has lapsed even if no one
- * watched it.
- */
+/** A lease that ended this long ago has lapsed, even if no one watched it. */
 const FORGOTTEN_SECONDS = 10 * 60;
 
 export interface Leasable extends Expiring {

@@ -1,10 +1,8 @@
 /**
  * Transactions: checks and writes that are applied together or not at all. If a
- * response is lost, a remote client sends the transaction again by itself; its
- * checks then fail because of its own writes. So after a failed check the
- * records are read, to see if this transaction wrote them.
- *
- * @module
+ * response is lost, a client of a remote database sends the transaction again
+ * by itself; its checks then fail because of its own writes. So after a failed
+ * check the records are read, to see if this transaction wrote them.
  */
 import { type Clock, pause } from "../clock.ts";
 import type { StorageError } from "../errors.ts";

@@ -78,7 +78,7 @@ export interface LogOutput {
   flush?(): Promise<void>;
 }
 
-/** The minimum time between two reports that the output fails. */
+/** The minimum time between two reports of a failing output. */
 const QUIET_MILLISECONDS = 60_000;
 
 export class Log {

@@ -75,7 +75,7 @@ function jsonValue(value: unknown): string {
 }
 
 /**
- * Formats an event as words, without a line end. Stack frames follow, one a
+ * Formats an event as words, without a line end. Stack frames follow, one per
  * line.
  */
 export function terminalLine(event: LogEvent): string {

@@ -45,7 +45,7 @@ const dropped = new FinalizationRegistry((hold: ResponseMemory) =>
  * @param refuse makes the error for the reader
  * @param hold counts the bytes until the reader has read all or stops
  * @param signal ends the body: the runtime may forget the signal of a request
- *   once its headers have arrived
+ * once its headers have arrived
  */
 export function boundedResponse(
   response: Response,

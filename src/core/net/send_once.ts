@@ -15,7 +15,7 @@ export const isSafeMethod = (method = "GET") =>
  */
 let kept: Deno.HttpClient | undefined;
 
-/** The number of our servers that run in this process. */
+/** The number of this project's servers in this process. */
 let servers = 0;
 
 /**
@@ -32,9 +32,9 @@ export function reuseConnections(): () => void {
 }
 
 /**
- * Sends a request. If its method is not safe, it cannot be repeated: its body
- * is a stream; without a body, or while no server of ours runs, its connection
- * is new.
+ * Sends a request, which Deno cannot repeat unless its method is safe. For
+ * that, a body is sent as a stream; without a body, or while no server runs in
+ * this process, the connection is new.
  */
 export const sendOnce: typeof fetch = async (input, init) => {
   const method = init?.method ??

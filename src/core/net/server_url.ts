@@ -9,7 +9,7 @@ import { isLoopback } from "./url.ts";
  * Parses the URL of a server: https, or http on loopback, without a user or a
  * fragment. Null for anything else.
  * @param by the server that named the URL; unless it is on loopback, it must
- *   not name a loopback address
+ * not name a loopback address
  */
 export function parseServerUrl(
   address: unknown,

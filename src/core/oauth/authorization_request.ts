@@ -2,7 +2,7 @@
  * A client's authorization request, and the response to it with `iss` (RFC
  * 9207).
  * @see RFC 6749 §4.1.1 and §4.1.2, RFC 9207, RFC 7636 §4.3, RFC 8707 §2.1,
- *   OpenID Connect Core §3.1.2.1 and §3.1.2.6
+ * OpenID Connect Core §3.1.2.1 and §3.1.2.6
  * @module
  */
 import type { Scopes } from "../../authoring/scope.ts";

@@ -71,7 +71,7 @@ export function parseClientCredentials(
 
 /**
  * Reads Basic credentials. Both halves are form-encoded (RFC 6749 §2.3.1). An
- * unreadable header is an error, not an absent one.
+ * unreadable header is an error; it is not treated as absent.
  */
 function parseBasic(
   authorization: string | null,

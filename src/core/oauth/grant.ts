@@ -111,8 +111,8 @@ export function extendGrant(
 }
 
 /**
- * Shortens a grant to the lifetimes in the present settings; it may have
- * expired by them.
+ * Shortens a grant to the lifetimes in the present settings. It may then have
+ * expired.
  */
 export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
   const { kind, createdAt, usedAt, refreshKey } = grant;
@@ -175,8 +175,8 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
 }
 
 /**
- * Closes a grant. The record keeps only the provider's subject of the identity;
- * all of it if `blocked` matches the person.
+ * Closes a grant. Its record keeps the whole identity if `blocked` matches the
+ * person; otherwise only the provider's subject.
  */
 export function closeGrant(
   { listedAs: _, pausedAt: __, refreshTokens: ___, ...grant }: Grant,

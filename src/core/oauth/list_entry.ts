@@ -45,10 +45,7 @@ export interface KnownNames {
      */
     key?: string;
     kind: string;
-    /**
-     * True if people of any tenant may sign in, so that anyone can make a
-     * tenant for it.
-     */
+    /** True if people of any tenant may sign in. Anyone can make a tenant. */
     isForEveryTenant?: boolean;
   }[];
   /** The prefixes of the subjects of other issuers' people. */

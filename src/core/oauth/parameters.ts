@@ -48,7 +48,7 @@ export class Parameters {
   /**
    * @param repeatable names that may be repeated
    * @throws {OAuthError} `invalid_request` for another repeated name, or too
-   *   many parameters
+   * many parameters
    */
   constructor(
     entries: Iterable<[string, string]>,

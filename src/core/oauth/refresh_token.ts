@@ -119,7 +119,7 @@ export function isOfExchange(
 /**
  * True if the client has not yet used the tokens of the grant's last refresh.
  * @param exchanged the fingerprint of the refresh token for which a call's
- *   access token was issued; undefined if it came from a code
+ * access token was issued; undefined if it came from a code
  */
 export function isUnseen(
   exchanged: string | undefined,

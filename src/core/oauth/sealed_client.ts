@@ -117,8 +117,8 @@ export function checkDocumentUrl(
  * Parses a client ID metadata document. Such a client has no secret, because
  * the document is public.
  * @throws {OAuthError} `invalid_client` if the document names another client
- *   ID; `invalid_redirect_uri` or `invalid_client_metadata` if its members are
- *   wrong
+ * ID; `invalid_redirect_uri` or `invalid_client_metadata` if its members are
+ * wrong
  */
 export function parseMetadataDocument(
   clientId: string,

@@ -87,8 +87,8 @@ export class Cores {
 
   /**
    * Forwards a signal to the processes, and restarts none. Kills those that do
-   * not end in time; after a second signal, soon. SIGHUP never counts as a
-   * second signal.
+   * not end in time; a second signal shortens that time. SIGHUP never counts as
+   * a second signal.
    */
   stop(signal: Deno.Signal): void {
     let killMilliseconds = this.options.killMilliseconds ?? KILL_MILLISECONDS;

@@ -44,7 +44,7 @@ const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
 
 /**
  * Lists the variables that have a value, and the numbers of broken lines. A
- * line is broken if it is no comment and sets no variable, or one that an
+ * line other than a comment is broken if it sets no variable, or one that an
  * earlier line has set.
  */
 export function readLines(text: string): { broken: number[]; names: string[] } {

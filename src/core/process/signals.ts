@@ -1,7 +1,7 @@
 /**
  * The end of a process: running calls may finish, then they are stopped, then
- * they are abandoned. A process may also end with its parent. It notices by its
- * new parent that the old one has ended, even if that was killed.
+ * they are abandoned. A process may also end with its parent. It notices that
+ * its parent has changed, as happens even if the parent was killed.
  * @module
  */
 import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";

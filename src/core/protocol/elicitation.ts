@@ -30,7 +30,7 @@ export class FormError extends ToolError {
   }
 }
 
-/** A client's response to a question that is an error. */
+/** An error that a client sends in response to a question. */
 export class QuestionError extends ToolError {
   constructor(method: string, message?: string) {
     super(`The client refused ${method}: ${message}`);

@@ -50,7 +50,7 @@ const MIRRORED_TYPES = ["string", "integer", "boolean"];
  * Lists the arguments that a tool requires in headers, too, by their
  * `x-mcp-header` annotation.
  * @throws {Error} if an annotation breaks a rule of Streamable HTTP, Custom
- *   Headers from Tool Parameters: clients would drop the tool
+ * Headers from Tool Parameters: clients would drop the tool
  */
 export function paramHeadersOf(schema: JsonObject): ParamHeader[] {
   const found: ParamHeader[] = [];

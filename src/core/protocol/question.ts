@@ -21,7 +21,7 @@ export class AskedQuestion implements InputRequest {
   /**
    * @param key the author's name for the question; undefined if it has none
    * @param origin for a question on a page of this server: the origin of the
-   *   URL that the page opens
+   * URL that the page opens
    */
   constructor(
     readonly method: string,

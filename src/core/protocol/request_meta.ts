@@ -102,7 +102,7 @@ const malformed = (message: string) => invalidParams(message, 400);
 /**
  * Checks the members that every MCP 2026-07-28 request must have.
  * @throws {RpcError} on HTTP 400: -32602 if one is missing or malformed, -32022
- *   if the revision is not supported
+ * if the revision is not supported
  */
 export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const version = meta[Meta.protocolVersion];

@@ -59,7 +59,7 @@ const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
  * `asStructured` is false if an MCP 2025 client would refuse the structured
  * content.
  * @throws {TypeError} if the author's content is neither text nor content
- *   blocks
+ * blocks
  */
 export function structuredResult(
   output: unknown,

@@ -4,7 +4,7 @@
  * validate and complain about. So its values and levels are counted first.
  * @module
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1; RFC 8259 §9: an
- *   implementation may set limits
+ * implementation may set limits
  */
 import { bodyNotArrived } from "../net/body_bytes.ts";
 import { readBytes } from "../net/read_bytes.ts";
@@ -75,9 +75,9 @@ const BYTES_PER_VALUE = 64;
  * Reads the body as JSON.
  * @param sender see {@linkcode readBytes}
  * @throws {HttpError} 413 if the body is larger than {@linkcode BODY_BYTES},
- *   400 if it ends early or has too many chunks
+ * 400 if it ends early or has too many chunks
  * @throws {RpcError} on HTTP 400: -32700 if the body is not JSON, or is long
- *   and not UTF-8; -32600 if it has too many values or levels
+ * and not UTF-8; -32600 if it has too many values or levels
  */
 export async function readBody(
   request: Request,

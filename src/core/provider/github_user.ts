@@ -36,7 +36,7 @@ export async function gitHubUser(
 /**
  * True if a 403 is due to a rate limit.
  * @see
- *   https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+ * https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
  */
 function isRateLimited({ status, headers }: Response): boolean {
   return status === 403 &&

@@ -109,7 +109,7 @@ const CONSUMER_DOMAINS = ["gmail.com", "googlemail.com"];
  * address as verified. Only `hd` proves that the organization manages the
  * account.
  * @see
- *   https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
+ * https://developers.google.com/identity/gsi/web/guides/verify-google-id-token
  */
 export function isGoogleAddress(
   email: string,
@@ -197,8 +197,8 @@ export function membershipsInClaims(
 }
 
 /**
- * Lists the needed kinds of memberships that `paths` names claims for, but the
- * claims lack.
+ * Lists the needed kinds of memberships whose claims, named by `paths`, are
+ * absent.
  */
 export function missingMemberships(
   claims: Readonly<Record<string, unknown>>,
@@ -220,8 +220,8 @@ function firstClaim(
 }
 
 /**
- * Merges userinfo into claims. `email` and `email_verified` are taken from the
- * same one.
+ * Merges userinfo into claims. If userinfo has an `email`, `email_verified` is
+ * taken from there; otherwise from the claims.
  */
 export function mergeClaims(
   claims: Record<string, unknown>,

@@ -42,7 +42,8 @@ export interface RefreshResult {
 const STORE_PAUSE_MILLISECONDS = 200;
 
 /**
- * The time for which closing the server waits for a refresh, from its start.
+ * The maximum time after the start of a refresh for which closing the server
+ * waits.
  */
 const CLOSE_MILLISECONDS = 30_000;
 
@@ -220,7 +221,7 @@ export function leasedRefresh<F extends StoredTokens>(
    * then, only this promise has the new tokens. Undefined if the record is gone
    * or has other tokens.
    * @param extraWrites are written only by the first try, because their checks
-   *   may fail; the result says if they were written
+   * may fail; the result says if they were written
    */
   async function keep(
     issuer: TokenIssuer,

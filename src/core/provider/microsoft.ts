@@ -58,7 +58,7 @@ const GRAPH = "https://graph.microsoft.com/v1.0/";
  * the token has the groups. Without `ask`, the groups stay unknown. The URL in
  * the token is ignored, because it belongs to an older API.
  * @see
- *   https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
+ * https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
 export async function fetchOverageGroups(
   claims: Readonly<Record<string, unknown>>,

@@ -196,7 +196,7 @@ export function oauthClient(
      * Verifies an `id_token` and returns its claims. It must be signed by the
      * provider, be issued to this client, have the `nonce`, and not be expired.
      * @param isIssuer true if `iss` is the provider's; also gets the `tid`
-     *   claim, or ""
+     * claim, or ""
      * @see OpenID Connect Core §3.1.3.7
      */
     async verify(

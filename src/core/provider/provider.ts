@@ -144,7 +144,7 @@ export class UpstreamError extends Error {
      * - `unavailable`: 5xx, 429, a time-out or no connection; trying again may
      * help.
      * - `misbehaved`: a response that breaks the protocol, or that shows that
-     * our OAuth client is misconfigured at the provider.
+     * this server's OAuth client is misconfigured at the provider.
      */
     readonly kind: "denied" | "dead" | "unavailable" | "misbehaved",
     message: string,

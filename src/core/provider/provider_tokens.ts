@@ -193,8 +193,7 @@ export function providerTokens(
     }),
 
     /**
-     * Makes the exchange of a person's access tokens for those of other
-     * services.
+     * Lets a person's access tokens be exchanged for those of other services.
      */
     exchange(key: GrantWithKey | PresentedJwt): ServiceTokens {
       if ("accessToken" in key) {
@@ -226,7 +225,7 @@ export function providerTokens(
      * nothing: the grant may outlive the tokens. Returns true if new tokens
      * were stored, together with `extraWrites`; otherwise neither was.
      * @throws {ChallengeError} if the provider no longer accepts the tokens;
-     *   the grant has then ended
+     * the grant has then ended
      * @throws {HttpError} 503 if the provider does not respond
      */
     async refreshIfDue(

@@ -5,7 +5,7 @@
  * requested again.
  * @see RFC 8693
  * @see
- *   https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
+ * https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
  * @module
  */
 import { now, systemClock } from "../clock.ts";
@@ -171,9 +171,7 @@ interface Kept {
 export class KeptTokens {
   readonly #kept = new LatestMap<Kept>();
 
-  /**
-   * Returns the tokens in memory under a key; otherwise requests them by `ask`.
-   */
+  /** Returns the tokens in memory for a key, or requests them by `ask`. */
   get(
     key: string,
     ask: () => Promise<UpstreamTokens>,

@@ -37,7 +37,7 @@ export async function askProvider<T>(
  * Asks the provider for a person's current identity; undefined if the provider
  * cannot tell.
  * @throws the errors of {@linkcode askProvider}, and one if the provider names
- *   another person
+ * another person
  */
 export async function identifyAgain(
   provider: Provider,
@@ -81,7 +81,7 @@ const STORE_MILLISECONDS = 15_000;
  * Stores the result of redeeming the provider's code. Retries, because the code
  * cannot be redeemed again.
  * @throws {@linkcode signInInterrupted}'s error if the database stays
- *   unreachable
+ * unreachable
  */
 export async function storeSignIn<T>(store: () => Promise<T>): Promise<T> {
   try {

@@ -26,7 +26,7 @@ import type { ServerCore } from "./server_core.ts";
 /**
  * Makes the authentication at one base URL, for the configured strategies.
  * @param load loads the sign-in, for tools that use a caller's tokens at the
- *   provider
+ * provider
  */
 export async function callGate(
   { plan, database, readAhead }: Pick<

@@ -108,8 +108,7 @@ function headersFor(
 }
 
 /**
- * Returns the error code of RFC 6749 §4.1.2.1 that fits a status, or another
- * one.
+ * Returns an error code for a status: one of RFC 6749 §4.1.2.1, if any fits.
  */
 function oauthCodeOf(status: number): string {
   switch (status) {

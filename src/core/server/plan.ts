@@ -96,7 +96,7 @@ export class Plan {
   /**
    * Checks options and settings.
    * @param checked the name of the function that got the options; and the table
-   *   to check them with, unless they were checked already
+   * to check them with, unless they were checked already
    * @throws the errors of `createServer`
    */
   constructor(

@@ -1,6 +1,6 @@
 /**
- * Limits the bodies that an author's routes read, in any way, like those of
- * `/mcp`, unless a route allows more.
+ * Limits the bodies that an author's routes read, like those of `/mcp`, unless
+ * a route allows more.
  * @module
  */
 import type { Context, MiddlewareHandler } from "@hono/hono";

@@ -222,8 +222,8 @@ export interface Server extends AsyncDisposable {
   /**
    * Starts the services. Without this, the first request starts them.
    * @throws {import("./lifecycle.ts").ServiceError}
-   * @throws {import("../settings/complaint.ts").StartError} if another
-   *   version's layout of the database does not fit
+   * @throws {import("../settings/complaint.ts").StartError} if the database has
+   * the layout of another version
    */
   start(): Promise<void>;
   /**

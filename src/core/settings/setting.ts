@@ -91,7 +91,8 @@ type ValueOf<S extends Setting> =
   | (S extends { default: infer D } ? D : undefined);
 
 /**
- * Returns the text that has the same effect as no text; undefined if none has.
+ * Returns the text that has the same effect as an unset variable; undefined if
+ * there is none.
  */
 export function defaultText(setting: Setting): string | undefined {
   const { default: value, secret, shape } = setting;

@@ -47,8 +47,8 @@ const ACCESS_KINDS: readonly CredentialKind[] = [
 ];
 
 /**
- * Longer than any personal token lives: the lifetime of the record that changes
- * with each of them.
+ * The lifetime of the record that changes with every personal token. Longer
+ * than any of these tokens lives.
  */
 export const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
@@ -155,7 +155,7 @@ export function accessTokenStore(database: Database) {
      * undefined if a check of `extraWrites` fails.
      * @param extraWrites writes and checks of the same commit
      * @throws {import("../errors.ts").OAuthError} if the person or the client
-     *   is blocked
+     * is blocked
      */
     async issue(
       grant: Grant,
@@ -176,7 +176,7 @@ export function accessTokenStore(database: Database) {
      * if the person has `most` tokens already, even if several are made at
      * once.
      * @param options `keep` makes the write that stores the token for the page
-     *   that shows it; called again if another commit came first
+     * that shows it; called again if another commit came first
      * @throws {import("../errors.ts").OAuthError} if the person is blocked
      */
     issuePersonal(

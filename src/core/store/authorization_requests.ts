@@ -179,8 +179,8 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Returns the code of a request if the client did not get it, but a 503.
-     * Undefined otherwise.
+     * Returns the code of a request whose client got a 503 in place of it.
+     * Undefined if there is none.
      */
     async replayCode(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;

@@ -60,7 +60,7 @@ export function unlessBlocked(
 /**
  * Throws if a block made a commit fail, so that the commit is not sent again.
  * @throws {import("../errors.ts").OAuthError} with `code`, if a person or
- *   client is blocked
+ * client is blocked
  */
 export async function checkBlocks(
   database: Database,

@@ -127,7 +127,7 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
      * Redeems a code for tokens of its grant. Returns undefined if another
      * request redeemed it first.
      * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
-     *   or the client is blocked
+     * or the client is blocked
      * @param grant the new state of the grant
      * @param read the records of the code, as they were checked
      */

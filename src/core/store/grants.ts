@@ -77,7 +77,7 @@ export function grantStore(
    * grant as it was before; undefined if it had ended already.
    * @param read the grant if it was just read
    * @param extraWrites writes of the same commit, for records that end with the
-   *   grant
+   * grant
    */
   function close(
     grantId: string,

@@ -45,8 +45,8 @@ export interface Issuance {
  * Makes an access token, and a refresh token if the grant can be refreshed.
  * @param grant the grant with its new lifetime
  * @param options `exchanged`: the refresh token that is exchanged; if it was
- *   exchanged before, its `successor` is the refresh token that the client got
- *   then, and gets again
+ * exchanged before, its `successor` is the refresh token that the client got
+ * then, and gets again
  */
 export async function issueTokens(
   grant: Grant,

@@ -41,8 +41,8 @@ function onceStore<T extends Expiring>(
   }
 
   /**
-   * Makes the write of a use; undefined if there was one before, unless that
-   * one's request was answered with 503.
+   * Makes the write of a use. Undefined if there was an earlier use, except one
+   * whose request was answered with 503.
    */
   async function usingAgain(thing: T): Promise<Write | undefined> {
     // An expired record still counts as a use, until it is deleted.

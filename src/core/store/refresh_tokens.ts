@@ -44,8 +44,8 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
      * was read.
      * @param read the grant as it was read, which the commit checks
      * @param options `grant`: the new state of the grant; `successor`: the
-     *   current refresh token, if `refreshToken` was exchanged for it before
-     *   and its client gets it again
+     * current refresh token, if `refreshToken` was exchanged for it before
+     * and its client gets it again
      */
     async exchange(
       refreshToken: string,

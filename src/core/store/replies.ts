@@ -83,7 +83,7 @@ export function replyStore(database: Database) {
      * Stores the first response to a question. Returns false if no question
      * waits for it. Writes nothing before `allowed` has resolved.
      * @param options `reading`: the read of the question, if it was already
-     *   started
+     * started
      * @throws the error of `allowed`
      */
     async save(

@@ -124,8 +124,8 @@ export async function observe<T>(
 }
 
 /**
- * Returns the class of an exception, because its message may contain text from
- * anyone.
+ * Returns the class of an exception. The message is not used, because it may
+ * contain text from anyone.
  */
 export function typeOf(error: unknown): string {
   const name = errorNameOf(error) ?? "";

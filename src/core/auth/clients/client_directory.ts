@@ -30,8 +30,8 @@ import { type Clock, now } from "../../clock.ts";
 export type ClientDirectory = ReturnType<typeof clientDirectory>;
 
 /**
- * Makes the directory of OAuth clients: configured, dynamically registered, and
- * with a client ID metadata document.
+ * Makes the directory of OAuth clients: those in the settings, dynamically
+ * registered ones, and those with a client ID metadata document.
  */
 export function clientDirectory(
   parts: {
@@ -170,7 +170,7 @@ export function clientDirectory(
      * Authenticates the client of a request, then calls `act`. If `act` fails
      * with 503 or 429, the same assertion may be used again.
      * @param act `isProven` is true if the client has authenticated, not only
-     *   sent its ID
+     * sent its ID
      * @throws {OAuthError} `invalid_client` or `invalid_request`
      */
     async authenticate<T>(

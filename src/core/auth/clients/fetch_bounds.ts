@@ -56,7 +56,7 @@ const ALL = "all";
  * Documents of clients with which a person has signed in are fetched without
  * limits, so that a flood of requests cannot block them.
  * @param trustedHosts hosts that the operator trusts: only the limit for
- *   networks applies to them
+ * networks applies to them
  */
 export function rateLimitedFetch(
   fetchDocument: FetchDocument,
@@ -100,7 +100,7 @@ export class DocumentError extends Error {
   override name = "DocumentError";
   /** True if the host responded, but not with a document. */
   readonly isPermanent: boolean;
-  /** True if the document was not fetched because of a limit. */
+  /** True if a limit prevented the fetch. */
   readonly isRefused: boolean;
   constructor(
     { isRefused = false, ...options }: ErrorOptions & { isRefused?: boolean },

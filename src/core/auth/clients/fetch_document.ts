@@ -4,7 +4,7 @@
  * address that was checked. So DNS cannot redirect it to another address (DNS
  * rebinding).
  * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7, RFC 9111
- *   §4.2
+ * §4.2
  * @module
  */
 import { lookup } from "node:dns/promises";

@@ -20,9 +20,8 @@ interface Doors {
 
 /**
  * Combines the authentication methods of `AUTH_STRATEGY` in one gate. The
- * format of a credential decides which method checks it, and no other does. So
- * each refusal comes from one method, and a stolen credential works with only
- * one.
+ * format of a credential selects the only method that checks it. So each
+ * refusal comes from one method, and a stolen credential works with only one.
  */
 export function gateOfDoors(doors: Doors): Gate {
   const { oauth, jwt, bearer, apiKey } = doors;

@@ -128,11 +128,9 @@ export function presentedBearer(headers: Headers): string {
 
 /**
  * Formats a Bearer challenge.
- *
  * @param parameters further parameters, such as `resource_metadata`; undefined
  * ones are left out
- * @param scopes the scopes that every sign-in requests; a 401 names them
- * besides those of the refusal
+ * @param scopes the scopes that every sign-in requests; a 401 names them, too
  */
 export function printChallenge(
   refusal: ChallengeError,

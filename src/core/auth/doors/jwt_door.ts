@@ -64,7 +64,7 @@ export function jwtDoor(
      * Starts database reads for a person's calls, in parallel with this check.
      */
     readAhead?(subject: string): void;
-    /** Makes the exchange of a JWT for tokens of services behind its issuer. */
+    /** Lets a JWT be exchanged for tokens of services behind its issuer. */
     exchange?(id: string, token: string): ServiceTokens | undefined;
     clock: Clock;
   },

@@ -107,9 +107,7 @@ export function authorizationServer(
     providers: services.providers.all,
     /** Returns the provider's API, with the tokens of a grant's person. */
     upstream: services.providerTokens.upstream,
-    /**
-     * Returns the exchange of a grant's provider tokens for tokens of services.
-     */
+    /** Lets a grant's provider tokens be exchanged for tokens of services. */
     exchange: services.providerTokens.exchange,
     /** Writes buffered records, after the last request. */
     close: async () => {

@@ -16,7 +16,7 @@ import type { AuthServices } from "../services.ts";
  * Finds an authorization request by its handle, and the browser's cookie that
  * decrypts it.
  * @throws {OAuthError} `invalid_request` for an unknown request and for another
- *   browser's, with the same error
+ * browser's, with the same error
  */
 export async function findBrowserRequest(
   c: Context,

@@ -48,7 +48,10 @@ export function tokenEndpoint(
   const issueToMachine = clientCredentialsGrant(services);
   const withoutPage = new Buckets(PER_CLIENT);
 
-  /** Starts reading the code or refresh token, in parallel with the client. */
+  /**
+   * Starts reading the code or refresh token, in parallel with reading the
+   * client.
+   */
   function readAhead(parameters: Parameters) {
     const code = parameters.get("code");
     const refreshToken = parameters.get("refresh_token");

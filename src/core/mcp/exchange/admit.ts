@@ -85,8 +85,8 @@ function readFrom(
 }
 
 /**
- * Starts reads that run while the token is checked, in one round trip: of the
- * session, and of the question that a short response answers.
+ * Starts to read the session, and the question that a short response answers,
+ * while the token is checked. All reads take one round trip.
  */
 function prefetch(engine: Engine, incoming: Incoming): Prefetch | undefined {
   const { request, request: { headers } } = incoming;

@@ -37,7 +37,7 @@ function warningFor(reason: unknown): string | undefined {
  * are passed on at once, because a promise for each step would make a quick
  * call a fifth slower.
  * @param codeOf returns the author's code; if that is interrupted, `follow`
- *   stops waiting
+ * stops waiting
  */
 export function follow<T, R>(
   value: T | PromiseLike<T>,

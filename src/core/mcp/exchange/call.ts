@@ -48,9 +48,8 @@ export abstract class Call implements AskingCall, RunningCall {
   /** True for a subscription, which does not outlive its credential. */
   isSubscription = false;
   /**
-   * Makes approvals and answers that the run has used available again. Called
-   * before the call ends with a question, after which the tool runs from its
-   * start.
+   * Gives back approvals and answers that the run has used. Called before the
+   * call ends with a question, after which the tool runs from its start.
    */
   putBack?: () => Promise<unknown>;
   /** Sends the progress of a task to the client whose call waits for it. */

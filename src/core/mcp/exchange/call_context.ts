@@ -250,8 +250,8 @@ export class CallContext implements Context {
   }
 
   /**
-   * @throws {TypeError} if the work is not durable. Not by a rejected promise,
-   *   so that the author's first test shows it
+   * @throws {TypeError} if the work is not durable. It throws instead of
+   * rejecting, so that the author's first test shows it
    */
   #durable(member: string): DurableContext {
     const { durable } = this.#work;

@@ -30,7 +30,9 @@ export interface LimitKey {
   isMany: boolean;
 }
 
-/** The factor of limits for a shared credential or a network. */
+/**
+ * The factor by which limits are higher for a shared credential or a network.
+ */
 export const MANY = 10;
 
 /**

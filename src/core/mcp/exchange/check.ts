@@ -101,7 +101,7 @@ function scopesOfFilter(
 /**
  * Checks that a caller was granted scopes.
  * @throws {ChallengeError} 403 with all needed scopes; 401 for an anonymous
- *   caller
+ * caller
  */
 export function checkGranted(caller: Caller, needed: readonly string[]): void {
   if (missingScopes(caller, needed).length === 0) return;

@@ -52,8 +52,8 @@ const MAX_TEXT_CHARACTERS = 16_000;
 const MAX_KEYS = 1000;
 
 /**
- * Texts are first searched for this many characters of a spelling, which is
- * quick.
+ * The number of a spelling's characters that a text is first searched for,
+ * which is quick.
  */
 const MAX_PROBE_CHARACTERS = 32;
 

@@ -44,7 +44,7 @@ export class MemoryBudget {
    * Checks that there is room for another message. A message that begins below
    * the limit may exceed it.
    * @throws {HttpError} 503 if the process has reached its limit, 429 if the
-   *   caller has
+   * caller has
    */
   check(holder: MessageHolder, messageBytes = holder.messageBytes): void {
     if (!messageBytes || this.#hasRoomForAll) return;

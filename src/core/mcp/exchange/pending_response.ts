@@ -30,7 +30,7 @@ const ROOM_BYTES = 64 * 1024;
 /** The number of unread bytes above which a stream is aborted. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** A response that is not yet decided to be a JSON object or a stream. */
+/** A response that becomes a JSON object or a stream. */
 export class PendingResponse {
   /**
    * Resolves when the response begins: the stream opens, or the result is

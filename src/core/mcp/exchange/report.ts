@@ -122,7 +122,7 @@ export function knownTool(
   return tools.get(name)?.name ?? (taskTools.has(name) ? name : undefined);
 }
 
-/** The advice that was logged, for each server, with the tool or method. */
+/** The advice that each server has logged, with its tool or method. */
 const ADVISED = new WeakMap<ReportedCall["engine"], Set<string>>();
 
 /** Logs advice for the author, once for each tool or method of a server. */

@@ -21,7 +21,10 @@ import {
 
 const BEAT_MILLISECONDS = 200;
 
-/** The interval of the checks if calls and tasks are still permitted. */
+/**
+ * The interval at which the server checks that calls and tasks are still
+ * permitted.
+ */
 export const LIVE_MILLISECONDS = 1000;
 
 export const STOPPING = "The server stops";
@@ -142,7 +145,7 @@ export class RunningCalls {
     return false;
   }
 
-  /** Stops the timer, and all calls because the server stops. */
+  /** Stops the timer and all calls, because the server stops. */
   stop(): void {
     this.#hasStopped = true;
     clearInterval(this.#timer);

@@ -54,7 +54,7 @@ export interface WorkParking {
    * Runs a function that only waits. Meanwhile durable work may be stored and
    * leave this process.
    * @param waiting `until`: the epoch second at which the work continues
-   *   without an answer; `wait`: the key of the record for the answer
+   * without an answer; `wait`: the key of the record for the answer
    */
   wait<T>(
     waiting: { until?: number; wait?: Deno.KvKey },
@@ -237,8 +237,8 @@ export interface Work {
    */
   readonly pageQuestions?: PersonPages;
   /**
-   * Makes approvals and answers that the run has used available again; see
-   * {@linkcode Call.putBack}.
+   * Gives back approvals and answers that the run has used; see {@linkcode
+   * Call.putBack}.
    */
   putBack?: () => Promise<unknown>;
   /** Logs advice for the author, once. */
@@ -247,9 +247,9 @@ export interface Work {
    * Asks the client and returns its result. A question without a key gets its
    * position as key.
    * @throws {QuestionError} if the client responds with an error; any other
-   *   exception means that no one has answered
+   * exception means that no one has answered
    * @param signal aborts a question of MCP 2025 whose answer is no longer
-   *   needed
+   * needed
    */
   request(question: AskedQuestion, signal?: AbortSignal): Promise<JsonObject>;
   /**

@@ -38,7 +38,7 @@ import { StatelessCall } from "./stateless_call.ts";
 /**
  * Finds the call of an MCP 2026-07-28 request, and its method.
  * @throws {RpcError} for an incomplete `_meta`, headers that differ from the
- *   body, and an unknown method
+ * body, and an unknown method
  */
 export function findStateless(
   engine: McpEngine,

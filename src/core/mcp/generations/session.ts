@@ -41,7 +41,7 @@ const CAPABILITIES_CHARACTERS = 2000;
  * Opens a session for a caller. Its id is sent as `Mcp-Session-Id`.
  * @throws {LimitError} 429
  * @throws {RpcError} -32602 for missing members, and for capabilities of more
- *   than 2,000 characters
+ * than 2,000 characters
  */
 export async function initialize(
   { catalogue, sessions, limits, trustedProxies }: Engine,
