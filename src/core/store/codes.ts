@@ -44,7 +44,7 @@ interface CodeRecord extends Expiring {
   sealed?: string;
 }
 
-export interface ReadCode {
+export interface FoundCode {
   grantId: string;
   code: Entry<CodeRecord>;
   grant: Entry<Grant>;
@@ -89,7 +89,7 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
      * Reads all records of a code; undefined if the text does not look like a
      * code.
      */
-    async read(code: string): Promise<ReadCode | undefined> {
+    async read(code: string): Promise<FoundCode | undefined> {
       const credential = parseCredential(code);
       if (credential?.kind !== "code") return undefined;
       const { grantId } = credential;
@@ -109,7 +109,7 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
      */
     async replayResponse(
       code: string,
-      { grantId, code: used, grant: { value: grant } }: ReadCode,
+      { grantId, code: used, grant: { value: grant } }: FoundCode,
     ): Promise<IssuedTokens | undefined> {
       if (grant?.status !== "active") return undefined;
       if (!await database.mayRepeat(used)) return undefined;
@@ -138,7 +138,7 @@ export function codeStore(database: Database, lifetimes: Lifetimes) {
         scopes: readonly string[];
         record: CodeRecord;
         upstream: UpstreamRecord;
-        read: ReadCode;
+        read: FoundCode;
       },
     ): Promise<IssuedTokens | undefined> {
       const { id: grantId, endsAt } = grant;

@@ -12,7 +12,7 @@ import { type Issuance, issueTokens } from "./issuance.ts";
 import { blockHeadKey, grantKey, upstreamKey } from "../kv/keys.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
-export interface ReadRefreshToken {
+export interface FoundRefreshToken {
   grant: Entry<Grant>;
   upstream: Entry<UpstreamRecord>;
   /** True if the person or the client is blocked. */
@@ -24,7 +24,7 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
 
   return {
     /** Reads the records of a refresh token; undefined for any other text. */
-    async read(refreshToken: string): Promise<ReadRefreshToken | undefined> {
+    async read(refreshToken: string): Promise<FoundRefreshToken | undefined> {
       const credential = parseCredential(refreshToken);
       if (credential?.kind !== "refresh_token") return undefined;
       const { grantId } = credential;
@@ -49,7 +49,7 @@ export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
      */
     async exchange(
       refreshToken: string,
-      { grant: read }: ReadRefreshToken,
+      { grant: read }: FoundRefreshToken,
       { grant, dataKey, scopes, successor }: {
         grant: Grant;
         dataKey: Uint8Array;

@@ -23,7 +23,7 @@ interface Reply extends Expiring {
   answer?: TextRef;
 }
 
-export type ReadReply = Found<Reply>;
+export type FoundReply = Found<Reply>;
 
 /** Deletes the questions of a session that has ended, and the responses. */
 export async function forgetReplies(
@@ -64,7 +64,7 @@ export function replyStore(database: Database) {
   function read(
     sessionId: string,
     requestId: string | number,
-  ): Promise<ReadReply | undefined> {
+  ): Promise<FoundReply | undefined> {
     return database.find<Reply>(replyKey(sessionId, requestId));
   }
 
@@ -91,7 +91,7 @@ export function replyStore(database: Database) {
       response: RpcResponse,
       { allowed, reading }: {
         allowed?: Promise<unknown>;
-        reading?: Promise<ReadReply | undefined>;
+        reading?: Promise<FoundReply | undefined>;
       } = {},
     ): Promise<boolean> {
       const [found] = await Promise.all([

@@ -12,7 +12,7 @@ import { extendGrant } from "../../oauth/grant.ts";
 import { checkCodeVerifier } from "../../oauth/pkce.ts";
 import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
-import type { ReadCode } from "../../store/codes.ts";
+import type { FoundCode } from "../../store/codes.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
@@ -28,7 +28,7 @@ export function authorizationCodeGrant(
   return async function redeem(
     parameters: Parameters,
     { clientId, metadata }: Client,
-    reading?: Promise<ReadCode | undefined>,
+    reading?: Promise<FoundCode | undefined>,
   ): Promise<IssuedTokens> {
     const code = parameters.require("code");
     const codeVerifier = parameters.require("code_verifier");

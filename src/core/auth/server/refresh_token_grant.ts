@@ -27,7 +27,7 @@ import { resourceOf } from "../../oauth/resource.ts";
 import { narrowScopes, parseScope } from "../../oauth/scope.ts";
 import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
 import type { IssuedTokens } from "../../oauth/token_response.ts";
-import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
+import type { FoundRefreshToken } from "../../store/refresh_tokens.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseIfLimited } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../../provider/provider_tokens.ts";
@@ -85,7 +85,7 @@ export function refreshTokenGrant(
   return async function refresh(
     parameters: Parameters,
     client: Pick<Client, "clientId">,
-    reading?: Promise<ReadRefreshToken | undefined>,
+    reading?: Promise<FoundRefreshToken | undefined>,
   ): Promise<IssuedTokens> {
     const refreshToken = parameters.require("refresh_token");
     // The time of arrival: the client may get its tokens from another

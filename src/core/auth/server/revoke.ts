@@ -15,7 +15,7 @@ import {
   replayResponse,
   stateOfToken,
 } from "../../oauth/refresh_token.ts";
-import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
+import type { FoundRefreshToken } from "../../store/refresh_tokens.ts";
 import { isFound } from "../../kv/database.ts";
 import { readParameters } from "../../http/body.ts";
 import { networkOf } from "../../http/client_address.ts";
@@ -60,7 +60,7 @@ export function revokeEndpoint(
   async function revokeRefreshToken(
     c: Context,
     refreshToken: string,
-    read: ReadRefreshToken,
+    read: FoundRefreshToken,
   ): Promise<void> {
     const { grant: found } = read;
     if (!isFound(found) || found.value.status !== "active") return;

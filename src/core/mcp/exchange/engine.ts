@@ -19,7 +19,7 @@ import type { Logger } from "../../log/log.ts";
 import type { CancellationStore } from "../../store/cancellations.ts";
 import type { ChangeStore } from "../../store/changes.ts";
 import type { ConnectionInfo } from "../../http/client_address.ts";
-import type { ReadReply, ReplyStore } from "../../store/replies.ts";
+import type { FoundReply, ReplyStore } from "../../store/replies.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { StateStore } from "../../store/once.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
@@ -145,5 +145,5 @@ export interface AdmittedRequest {
 export interface Prefetch {
   body: Promise<MessageBody>;
   /** The question that this message answers; undefined if it is no response. */
-  reply: Promise<ReadReply | undefined>;
+  reply: Promise<FoundReply | undefined>;
 }
