@@ -89,7 +89,7 @@ export type FindNeeds = (
  *
  * @param read gets the item's own arguments
  */
-export function withNeeds<I extends JsonObject, R>(
+export function callWithNeeds<I extends JsonObject, R>(
   { engine, context }: {
     engine: { findNeeds: FindNeeds };
     context: Context;

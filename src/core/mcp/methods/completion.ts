@@ -11,7 +11,7 @@ import { ToolError } from "../../../authoring/tool.ts";
 import { ChallengeError } from "../../errors.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
-import { withNeeds } from "../exchange/needs.ts";
+import { callWithNeeds } from "../exchange/needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { invalidParams, shown } from "../../protocol/messages.ts";
@@ -54,7 +54,7 @@ async function proposeWithin(
   propose: Propose,
 ): Promise<readonly string[]> {
   try {
-    return await withNeeds(call, item, known, "look", propose);
+    return await callWithNeeds(call, item, known, "look", propose);
   } catch (error) {
     const isLacking = error instanceof ToolError ||
       error instanceof ChallengeError;

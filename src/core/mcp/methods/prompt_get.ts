@@ -7,7 +7,7 @@
 import type { Prompt, PromptAnswer } from "../../../authoring/prompt.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
-import { withNeeds } from "../exchange/needs.ts";
+import { callWithNeeds } from "../exchange/needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
@@ -30,7 +30,7 @@ export async function getPrompt(call: Call): Promise<Answer> {
   const args = await parseArguments(prompt, argumentsOf(params));
   return await CallContext.follow(
     context,
-    withNeeds(call, prompt, args, "ask", (own) => prompt.get(own, context)),
+    callWithNeeds(call, prompt, args, "ask", (own) => prompt.get(own, context)),
     (answer) => ({
       result: printer.result({
         ...(description && { description }),

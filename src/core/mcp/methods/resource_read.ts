@@ -13,7 +13,7 @@ import type {
 } from "../../../authoring/resource.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
-import { withNeeds } from "../exchange/needs.ts";
+import { callWithNeeds } from "../exchange/needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
 import { invalidParams, shown } from "../../protocol/messages.ts";
@@ -45,7 +45,7 @@ export async function readResource(call: Call): Promise<Answer> {
   return await CallContext.follow(
     context,
     // A variable may be called `account`, so `read` gets all variables.
-    withNeeds(
+    callWithNeeds(
       call,
       resource,
       variables,
