@@ -31,7 +31,7 @@ export const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
 const DELETIONS_PER_COMMIT = 500;
 
 /** The state that all sign-ins of a connection share. */
-export interface ConnectionState {
+export interface SharedSignInState {
   /**
    * The time of a pause. It has no effect once the connection has no sign-in.
    */
@@ -42,10 +42,10 @@ export interface ConnectionState {
   revokedScopesAt?: number;
 }
 
-type ConnectionRecord = ConnectionState & Expiring;
+type ConnectionRecord = SharedSignInState & Expiring;
 
 export interface Connection {
-  state: ConnectionState;
+  state: SharedSignInState;
   /**
    * The connection's grants that are active, or whose code is not redeemed yet.
    */
@@ -64,7 +64,7 @@ export function clientConnectionStore(
 
   function writeOf(
     entry: Entry<ConnectionRecord>,
-    { pausedAt, revokedScopes, revokedScopesAt }: ConnectionState,
+    { pausedAt, revokedScopes, revokedScopesAt }: SharedSignInState,
   ): Write {
     const record: ConnectionRecord = {
       ...pausedAt !== undefined && { pausedAt },
@@ -77,8 +77,8 @@ export function clientConnectionStore(
   /** Changes the state of a connection, and returns its new entry. */
   async function change(
     of: ConnectionOf,
-    update: (state: ConnectionState) => ConnectionState,
-  ): Promise<Entry<ConnectionState>> {
+    update: (state: SharedSignInState) => SharedSignInState,
+  ): Promise<Entry<SharedSignInState>> {
     for (;;) {
       const entry = await database.get<ConnectionRecord>(keyOf(of));
       const value = update(entry.value ?? {});
@@ -97,7 +97,7 @@ export function clientConnectionStore(
     signInsOf,
 
     /** Lists the stored states of a person's connections. */
-    async listOf(subject: string): Promise<ConnectionState[]> {
+    async listOf(subject: string): Promise<SharedSignInState[]> {
       const kept = await database.list<ConnectionRecord>(
         connectionKey(subject),
       );
@@ -137,7 +137,7 @@ export function clientConnectionStore(
      * Makes the write of a sign-in. Its commit fails if the connection has
      * changed since it was read.
      */
-    join: ({ entry }: Connection, state: ConnectionState): Write =>
+    join: ({ entry }: Connection, state: SharedSignInState): Write =>
       writeOf(entry, state),
 
     /**
@@ -164,7 +164,7 @@ export function clientConnectionStore(
           );
           if (isDone) open.push(grant);
           if (isDone) break;
-          [holding, read] = await database.getMany<[ConnectionState, Grant]>(
+          [holding, read] = await database.getMany<[SharedSignInState, Grant]>(
             rests.map(({ key }) => key),
           );
         }

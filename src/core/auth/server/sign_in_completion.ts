@@ -7,7 +7,7 @@
 import type { Identity } from "../../caller.ts";
 import { now } from "../../clock.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
-import type { Connection, ConnectionState } from "../../store/connections.ts";
+import type { Connection, SharedSignInState } from "../../store/connections.ts";
 import type { Write } from "../../kv/transaction.ts";
 import type { UpstreamTokens } from "../../provider/provider.ts";
 import { signInInterrupted, storeSignIn } from "../../provider/unavailable.ts";
@@ -75,7 +75,7 @@ export function signInCompletion(services: AuthServices) {
     { value: record }: FoundRequest,
     { state: { pausedAt, revokedScopes = [], revokedScopesAt = 0 }, open }:
       Connection,
-  ): { grant: Grant; state: ConnectionState } {
+  ): { grant: Grant; state: SharedSignInState } {
     const { request } = record;
     const { consented = request.scopes, named } = record;
     const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
