@@ -135,7 +135,7 @@ export function checkClientSecret(
  * Refuses a client that is not registered for `private_key_jwt`, before its
  * keys are fetched.
  */
-export function checkSignsAssertions({ metadata }: Client): void {
+export function checkUsesPrivateKeyJwt({ metadata }: Client): void {
   if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();
 }
 
@@ -160,7 +160,7 @@ export async function verifyClientAssertion(
     now: number;
   },
 ): Promise<{ jti: string; expiresAt: number }> {
-  checkSignsAssertions(client);
+  checkUsesPrivateKeyJwt(client);
   try {
     const { payload, protectedHeader } = await verifySignedJwt(
       assertion,

@@ -9,7 +9,7 @@ import { HttpError, OAuthError } from "../../errors.ts";
 import type { Client } from "../../oauth/client.ts";
 import {
   checkClientSecret,
-  checkSignsAssertions,
+  checkUsesPrivateKeyJwt,
   isUnknownKey,
   parseClientCredentials,
   verifyClientAssertion,
@@ -128,7 +128,7 @@ export function clientDirectory(
     assertion: string,
     network?: string,
   ): Promise<SingleUse> {
-    checkSignsAssertions(client);
+    checkUsesPrivateKeyJwt(client);
     const verify = (keys: unknown) =>
       verifyClientAssertion(client, assertion, {
         keys: keys as JSONWebKeySet,
