@@ -18,7 +18,7 @@ export interface TokenAnswer {
 const MAX_TOKEN_BYTES = 16 * 1024;
 
 /** True if a token, or the JSON of several, is too long for the database. */
-export function isTooLong(tokens: string): boolean {
+export function isTokenTooLong(tokens: string): boolean {
   return new TextEncoder().encode(tokens).length > MAX_TOKEN_BYTES;
 }
 

@@ -14,7 +14,7 @@ import { LatestMap } from "../latest_map.ts";
 import { secondsOfUse } from "../oauth/lifetimes.ts";
 import type { ExchangeKind } from "../settings/token_exchange.ts";
 import type { ServiceTokens, TokenTarget } from "../token_exchange.ts";
-import { isTooLong } from "./token_answer.ts";
+import { isTokenTooLong } from "./token_answer.ts";
 import {
   misbehaved,
   type Provider,
@@ -97,7 +97,7 @@ async function exchange(
     throw misbehaved(`${provider.name} does not exchange tokens`);
   }
   const tokens = await provider.exchange(accessToken, target);
-  if (isTooLong(tokens.accessToken)) {
+  if (isTokenTooLong(tokens.accessToken)) {
     throw misbehaved(`${provider.name} gave a token that is too long`);
   }
   // Without a refresh token: the sign-in's token is exchanged again instead.

@@ -23,7 +23,7 @@ import { settingRefused } from "./application_refusal.ts";
 import { errorOfCheck, UpstreamError } from "../../core/provider/provider.ts";
 import {
   errorInTokenAnswer,
-  isTooLong,
+  isTokenTooLong,
 } from "../../core/provider/token_answer.ts";
 import { sessionSeals } from "../account_page/session_seals.ts";
 import { type SignedIn, signedOut } from "../account_page/signed_in.ts";
@@ -220,7 +220,7 @@ export function accountAuthorization(
       const { accessToken, scope } = kept;
       const key = JSON.stringify(kept);
       const checked = { key, confirmation: handle };
-      if (isTooLong(key)) {
+      if (isTokenTooLong(key)) {
         // These tokens are stored nowhere, so their revocation is tried only
         // once.
         database.background(() => client.revoke(tokens));

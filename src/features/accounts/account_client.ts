@@ -26,7 +26,7 @@ import {
   type UpstreamResponse,
   type UpstreamTokens,
 } from "../../core/provider/provider.ts";
-import { isTooLong } from "../../core/provider/token_answer.ts";
+import { isTokenTooLong } from "../../core/provider/token_answer.ts";
 import {
   authorizedFetches,
   requestUserinfo,
@@ -98,7 +98,7 @@ export async function checkStorable<T extends UpstreamTokens>(
     client: Pick<AccountClient, "revoke">;
   },
 ): Promise<T> {
-  if (!isTooLong(JSON.stringify(tokens))) return tokens;
+  if (!isTokenTooLong(JSON.stringify(tokens))) return tokens;
   // If the service kept the old refresh token, the account stays connected.
   if (tokens.refreshToken !== refreshToken) {
     await client.revoke(tokens).catch(() => {});
