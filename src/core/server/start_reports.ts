@@ -6,7 +6,7 @@
 import { scopeDoubts } from "../../authoring/scope.ts";
 import type { Logger } from "../log/log.ts";
 import type { Database } from "../kv/database.ts";
-import { noteStart } from "../store/last_start.ts";
+import { noteBaseUrl } from "../store/last_start.ts";
 import { neededScopes, type Plan } from "./plan.ts";
 
 /** Logs probable mistakes in options and settings, at the first start only. */
@@ -33,7 +33,7 @@ export async function reportOldAddress(
   baseUrl: string,
   log: Logger,
 ): Promise<void> {
-  const elsewhere = await noteStart(database, baseUrl);
+  const elsewhere = await noteBaseUrl(database, baseUrl);
   if (elsewhere === undefined) return;
   log.warning(
     "Connections were made at another BASE_URL, and are not good at this one: " +

@@ -28,7 +28,7 @@ export async function findLastStart(
  * other base URLs among the first {@linkcode MAX_GRANTS}. Returns one of those
  * URLs and the number of these grants; undefined if there are none.
  */
-export async function noteStart(
+export async function noteBaseUrl(
   database: Database,
   baseUrl: string,
 ): Promise<{ baseUrl: string; connections: number } | undefined> {
