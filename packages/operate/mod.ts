@@ -10,7 +10,7 @@ import { StorageError } from "../../src/core/errors.ts";
 import { openKv } from "../../src/core/process/kv.ts";
 import { StartError } from "../../src/core/settings/complaint.ts";
 import type { Config } from "../../src/core/settings/config.ts";
-import { PEOPLE } from "../../src/core/settings/people.ts";
+import { PEOPLE_SETTINGS } from "../../src/core/settings/people.ts";
 import { printDatabase } from "../../src/core/settings/server.ts";
 import { Settings } from "../../src/core/settings/setting.ts";
 import { Database } from "../../src/core/kv/database.ts";
@@ -63,7 +63,7 @@ async function checkDefault(kv: Kv): Promise<void> {
 
 /** Reads the keys that encrypt people's secrets. @throws {StartError} */
 function readSecretsKeys(): readonly string[] {
-  const { SECRETS_KEYS } = PEOPLE;
+  const { SECRETS_KEYS } = PEOPLE_SETTINGS;
   const { name } = SECRETS_KEYS;
   const settings = new Settings({ [name]: Deno.env.get(name) });
   const keys = settings.read(SECRETS_KEYS);

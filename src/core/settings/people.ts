@@ -32,7 +32,7 @@ const USERS = {
   example: "jo@example.com,@example.org",
 } as const;
 
-export const PEOPLE = settingsOf({
+export const PEOPLE_SETTINGS = settingsOf({
   OAUTH_ALLOWED_USERS: {
     guards: true,
     ...USERS,
@@ -117,20 +117,24 @@ export function parsePeople(
 ): PeopleConfig {
   // Read so that a misspelt name is reported; the value was parsed earlier,
   // with the tools.
-  settings.read(PEOPLE.APPROVALS);
+  settings.read(PEOPLE_SETTINGS.APPROVALS);
   return {
-    allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
-    admins: readList(settings, PEOPLE.OAUTH_ADMINS, known, {
+    allowedUsers: readList(
+      settings,
+      PEOPLE_SETTINGS.OAUTH_ALLOWED_USERS,
+      known,
+    ),
+    admins: readList(settings, PEOPLE_SETTINGS.OAUTH_ADMINS, known, {
       groupFix: "Name each operator: anyone who may change a group at the " +
         "provider would see and end everyone's connections here",
     }),
-    blocked: readList(settings, PEOPLE.OAUTH_BLOCKED, known, {
+    blocked: readList(settings, PEOPLE_SETTINGS.OAUTH_BLOCKED, known, {
       takes: ["client"],
       groupFix: "Name each person: who leaves a group must not be let in by " +
         "that. OAUTH_PERMISSIONS says which groups may do what",
     }),
-    ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
-    secretsKeys: settings.read(PEOPLE.SECRETS_KEYS),
+    ledgerDays: settings.read(PEOPLE_SETTINGS.OAUTH_LEDGER_DAYS),
+    secretsKeys: settings.read(PEOPLE_SETTINGS.SECRETS_KEYS),
   };
 }
 
@@ -224,7 +228,7 @@ function checkMemberships(
     if (kinds.has(who.kind)) continue;
     if (shared) {
       const issuer = renameFor(shared.key)<NamedSetting>(PROVIDER.OAUTH_ISSUER);
-      settings.complain(PEOPLE.OAUTH_PERMISSIONS, {
+      settings.complain(PEOPLE_SETTINGS.OAUTH_PERMISSIONS, {
         got: entry,
         wants: "memberships that a tenant of a stranger cannot give to its " +
           "people; of all tenants at microsoft only groups by their object ID",
@@ -248,16 +252,16 @@ export function readPermissions(
   scopes: readonly string[],
   known: KnownNames,
 ): readonly PermissionRule[] | undefined {
-  const got = settings.read(PEOPLE.OAUTH_PERMISSIONS);
+  const got = settings.read(PEOPLE_SETTINGS.OAUTH_PERMISSIONS);
   if (got === undefined) return undefined;
   const { rules, complaints } = parsePermissions(got, scopes, known);
   const aboutScopes = scopes.length > 0
     ? `There are these scopes: ${scopes.join(" ")}, and * for all`
     : "Nothing here needs a scope: leave it unset";
-  const { shape } = PEOPLE.OAUTH_PERMISSIONS;
+  const { shape } = PEOPLE_SETTINGS.OAUTH_PERMISSIONS;
   for (const { got, why, fix = aboutScopes } of complaints) {
     const wants = `${shape.wants}; ${why}`;
-    settings.complain(PEOPLE.OAUTH_PERMISSIONS, { got, wants, fix });
+    settings.complain(PEOPLE_SETTINGS.OAUTH_PERMISSIONS, { got, wants, fix });
   }
   checkMemberships(settings, rules, known);
   return rules;

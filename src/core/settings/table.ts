@@ -9,7 +9,7 @@ import { AUTH } from "./auth.ts";
 import { CLIENTS } from "./clients.ts";
 import { CREDENTIALS, JWT } from "./credentials.ts";
 import { LIFETIMES } from "./oauth.ts";
-import { PEOPLE } from "./people.ts";
+import { PEOPLE_SETTINGS } from "./people.ts";
 import { SERVER } from "./server.ts";
 import type { NamedSetting, SettingsOwner } from "./setting.ts";
 import type * as z from "zod";
@@ -22,7 +22,7 @@ const OF_CORE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "The server": Object.values(SERVER),
   "Who may call": Object.values(AUTH),
   "AUTH_STRATEGY=oauth: the provider": Object.values(PROVIDER),
-  "AUTH_STRATEGY=oauth: people": Object.values(PEOPLE),
+  "AUTH_STRATEGY=oauth: people": Object.values(PEOPLE_SETTINGS),
   "AUTH_STRATEGY=oauth: clients": Object.values(CLIENTS),
   "AUTH_STRATEGY=oauth: lifetimes": Object.values(LIFETIMES),
   "AUTH_STRATEGY=bearer or api_key": Object.values(CREDENTIALS),

@@ -12,7 +12,7 @@ import {
 import { listOf } from "../../../src/core/settings/shapes.ts";
 import { PROVIDERS } from "../../../src/core/settings/application.ts";
 import { issuerId, parseIssuer } from "../../../src/core/oauth/subject.ts";
-import { PEOPLE } from "../../../src/core/settings/people.ts";
+import { PEOPLE_SETTINGS } from "../../../src/core/settings/people.ts";
 
 /** A feature whose issuers let people in. */
 const ROWS = settingsOf({
@@ -190,7 +190,7 @@ Deno.test("OAUTH_LEDGER_DAYS is a number of days up to a year", () => {
 });
 
 Deno.test("SECRETS_KEYS are different random keys, and a complaint says which one is none", () => {
-  const { parse } = PEOPLE.SECRETS_KEYS.shape;
+  const { parse } = PEOPLE_SETTINGS.SECRETS_KEYS.shape;
   const [one, other] = ["1", "2"].map((digit) => digit.repeat(43));
   assert.deepEqual(parse(`${one},${other}=`), [one, `${other}=`]);
   for (
