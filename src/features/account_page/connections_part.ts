@@ -8,6 +8,7 @@ import {
   bindingAt,
   bindingOf,
   type Grant,
+  ledgerIdOf,
   withinLifetimes,
 } from "../../core/oauth/grant.ts";
 import {
@@ -48,8 +49,16 @@ export function connectionsPart(
         { endsAt: end = Infinity, createdAt },
         { endsAt: otherEnd = Infinity, createdAt: other },
       ) => end - otherEnd || other - createdAt);
-      const connections = own.filter(({ kind }) => kind !== "token");
-      const sessions = await counts.of(connections);
+      const active = own.filter(({ kind }) => kind !== "token");
+      const [sessions, calls] = await Promise.all([
+        counts.of(active),
+        services.ledger?.list(active.map(ledgerIdOf)),
+      ]);
+      // A call changes no grant, only a refresh does.
+      const connections = active.map((grant, index) => ({
+        ...grant,
+        usedAt: Math.max(grant.usedAt, calls?.[index][0]?.at ?? 0),
+      }));
       return ConnectionsSection({
         ...form,
         waiting: WaitingSection({ base: form.base, waits, now }),

@@ -64,6 +64,24 @@ async function ledgers(server: OAuthServer): Promise<Json[]> {
   return (await Array.fromAsync(entries)).map(({ value }) => value);
 }
 
+Deno.test("/account says when a connection was used last: its last call, or without a ledger its last refresh", async () => {
+  using time = new FakeTime();
+  for (
+    const [environment, used] of [
+      [{}, "just now"],
+      [{ OAUTH_LEDGER_DAYS: "0" }, "10 minutes ago"],
+    ] as const
+  ) {
+    await using server = await start(environment);
+    const client = await Client.register(server);
+    const { access_token: token } = await client.connect();
+    time.tick(600);
+    assert.equal(await call(client, token, "search"), 200);
+    const { words } = await AccountVisitor.signIn(server);
+    assert.match(words, new RegExp(`Last used ${used} , connected 10 min`));
+  }
+});
+
 Deno.test("GET /account/calls shows how a person's calls ended, and nothing they said", async () => {
   await using server = await start();
   const client = await Client.register(server, { client_name: "Helper" });

@@ -67,7 +67,9 @@ export interface PersonStores {
   /**
    * Lists the latest calls by ledger ID; undefined if calls are not recorded.
    */
-  ledger?: { list(ids: readonly string[]): Promise<(readonly object[])[]> };
+  ledger?: {
+    list(ids: readonly string[]): Promise<(readonly { at: number }[])[]>;
+  };
   sessions: Pick<SessionStore, "closeAllOf" | "countsOf" | "forgetAllOf">;
   tasks?: PersonTasks;
   endGrants: EndGrants;

@@ -72,7 +72,7 @@ export interface CallLedger {
     call: { at: number; tool: string; outcome: Outcome },
   ): void;
   /** Lists the calls of each ledger, newest first. */
-  list(ledgerIds: readonly string[]): Promise<(readonly object[])[]>;
+  list(ledgerIds: readonly string[]): Promise<(readonly { at: number }[])[]>;
   /** Writes the recorded calls that are not in the database yet. */
   close(): Promise<void>;
 }
