@@ -31,7 +31,6 @@ abstract class Refusal implements Error {
 }
 Object.setPrototypeOf(Refusal.prototype, Error.prototype);
 
-/** True for a refusal of any class. */
 export function isRefusal(thrown: unknown): boolean {
   return isInstance(thrown, Refusal);
 }
@@ -61,7 +60,6 @@ const OAUTH_STATUS = {
  */
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 
-/** The options of a refusal besides its message. */
 type RefusalOptions = Partial<Pick<Refusal, "cause" | "situation">>;
 
 /**

@@ -15,7 +15,6 @@ const MAX_TEXT = 16 * 1024;
  * circle.
  */
 const MAX_REASONS = 5;
-/** The maximum depth of an object that is included. */
 const MAX_DEPTH = 4;
 const MAX_MEMBERS = 50;
 
@@ -57,7 +56,6 @@ export function messageOf(thrown: unknown): string {
   return bounded(wholeMessageOf(thrown));
 }
 
-/** Returns an error's message in full. */
 export function wholeMessageOf(error: Error): string {
   const message = read(error, "message");
   if (typeof message === "string") return message;

@@ -63,7 +63,6 @@ export function printLists(
   };
 }
 
-/** The name of the tasks extension in capabilities. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 /**

@@ -6,7 +6,6 @@
  * @see RFC 6570 §3.2.2 and §3.2.3
  */
 
-/** The maximum length of a URI that is matched. */
 export const MAX_URI_CHARACTERS = 8192;
 
 export interface UriTemplate {

@@ -70,7 +70,6 @@ export function fingerprint(text: string): string {
   return base64url(digest(text));
 }
 
-/** Computes the SHA-256 of bytes in lowercase hexadecimal. */
 export function sha256Hex(bytes: Uint8Array): string {
   return bytesToHex(sha256(bytes));
 }

@@ -63,7 +63,6 @@ export interface ResponseSending {
 export class OutgoingBody {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   queuedBytes = 0;
-  /** True if nothing more can be written. */
   hasEnded = false;
   #queue: Uint8Array<ArrayBuffer>[] = [];
   #takenBytes = 0;
@@ -273,7 +272,6 @@ async function aFewTurns(): Promise<undefined> {
  */
 function passedOn(
   { pieces, reading, reader }: {
-    /** The chunks already read. */
     pieces: readonly Uint8Array<ArrayBuffer>[];
     /** The read in progress. */
     reading: Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>>;

@@ -20,7 +20,6 @@ interface ReadinessOptions {
   providers(): readonly { key?: string; is: string }[];
   /** Members of the response that say what cannot work on this server. */
   faults?: object;
-  /** True if the process is about to stop. */
   isStopping(): boolean;
 }
 

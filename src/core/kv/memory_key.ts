@@ -34,7 +34,6 @@ interface Selection {
   isIn(name: string): boolean;
 }
 
-/** Returns the keys that a selector selects. */
 export function selectionOf(selector: KvSelector): Selection {
   if ("start" in selector) {
     const [start, end] = [packKey(selector.start), packKey(selector.end)];

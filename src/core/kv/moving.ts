@@ -14,7 +14,6 @@ import { whileLocked } from "./persist.ts";
 import { isExpiring } from "./reader.ts";
 import { expireIn } from "./transaction.ts";
 
-/** The maximum number of records in one commit. */
 const MAX_RECORDS = 500;
 /** The maximum size of one commit. Deno KV takes 800 KiB, keys included. */
 const MAX_BYTES = 500_000;
@@ -28,7 +27,6 @@ const SOON_SECONDS = 60 * 60;
 
 /** A move of records that was refused or failed. */
 export class MoveError extends Error {
-  /** `MoveError` */
   override name = "MoveError";
 }
 
@@ -116,7 +114,6 @@ async function claim(target: Kv): Promise<Write> {
   }
 }
 
-/** True if a database has no record at all. */
 export async function isEmpty(kv: Kv): Promise<boolean> {
   for await (const _ of kv.list({ prefix: [] }, { limit: 1 })) return false;
   return true;

@@ -34,7 +34,6 @@ const MAX_PROBE_MILLISECONDS = 30_000;
 /** A response that takes longer than this shows that the database stalls. */
 const SLOW_MILLISECONDS = 2500;
 
-/** The maximum number of tries of an operation. */
 export const TRIES = 3;
 /** The pause after a failed try, multiplied by the number of tries so far. */
 export const PAUSE_MILLISECONDS = 20;

@@ -10,7 +10,6 @@ import { StorageError } from "../errors.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
 const SLOW_POLL_MILLISECONDS = 100;
-/** The maximum pause between polls. */
 const MAX_POLL_MILLISECONDS = 2000;
 /** The pause before the next poll, as a share of the time waited so far. */
 const PATIENCE = 1 / 20;

@@ -67,7 +67,6 @@ export function isExpiring(value: unknown): value is Expiring & Marked {
 /** The maximum number of keys of one `getMany` of the database. */
 export const MAX_KEYS_PER_READ = 10;
 
-/** The number of records that one round trip reads. */
 const RECORDS_PER_READ = 500;
 
 export class Reader {

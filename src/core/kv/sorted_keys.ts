@@ -36,7 +36,6 @@ export class SortedKeys {
     if (block.length === 0) this.#blocks.splice(index, 1);
   }
 
-  /** Yields the keys from `start` on. */
   *from(start: string): Generator<string> {
     let index = this.#blockOf(start);
     let block = this.#blocks[index];

@@ -67,7 +67,6 @@ export class Transaction {
   #checks: KvCheck[] = [];
   #writes: Send[] = [];
 
-  /** True if the transaction has no writes. */
   get isEmpty(): boolean {
     return this.#writes.length === 0;
   }

@@ -46,7 +46,6 @@ function hold(giveUp: () => void, sender: () => string, size: number): void {
  */
 const CHUNK_BYTES = 8 * 1024;
 
-/** Reads a body in small chunks. */
 function chunkReader(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
   let reader: ReadableStreamBYOBReader;
   try {

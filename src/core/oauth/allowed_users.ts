@@ -34,7 +34,6 @@ export function isBlocked(
   );
 }
 
-/** The error text for a blocked person or client. */
 export const BLOCKED_TEXT =
   "The people who run this server have blocked this account or this app";
 

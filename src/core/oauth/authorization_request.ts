@@ -56,7 +56,6 @@ const STATE_MAX_LENGTH = 4096;
  */
 const LOGIN_HINT = /^\P{Cc}{1,320}$/u;
 
-/** Parses the values of `prompt`. */
 export function parsePrompts(parameters: Parameters): string[] {
   return parameters.get("prompt")?.split(" ") ?? [];
 }

@@ -9,7 +9,6 @@ import { seenText } from "../log/log_line.ts";
 import { acceptedAuthMethods, type Client } from "./client.ts";
 import { redirectKind } from "./redirect_uri.ts";
 
-/** The operator's settings about clients. */
 export interface ClientPolicy {
   /** True if clients may register themselves (RFC 7591). */
   registration: boolean;

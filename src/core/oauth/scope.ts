@@ -91,7 +91,6 @@ export function opensNoTool(scopes: readonly string[]): boolean {
   return scopes.every((scope) => scope === OFFLINE_ACCESS);
 }
 
-/** Merges two lists of scopes without duplicates. */
 export function unionOfScopes(
   a: readonly string[],
   b: readonly string[],

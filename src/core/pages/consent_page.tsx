@@ -60,7 +60,6 @@ export interface ConsentProps extends PageProps {
   scopes: readonly ScopeInWords[];
   /** Hidden fields of the form, with its CSRF token. */
   fields: Readonly<Record<string, string>>;
-  /** The URL that the form is posted to. */
   action: string;
 }
 

@@ -54,7 +54,6 @@ export function errorPage(
   error: Error,
   { baseUrl, ...props }: PageProps & {
     baseUrl: string;
-    /** The reference of the request in the log. */
     reference: string;
   },
 ): Response {
@@ -70,7 +69,6 @@ export function errorPage(
   return page(c, ErrorPage({ ...props, ...words }), { status });
 }
 
-/** Returns the text about an error. */
 export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
   const isRefusal = error instanceof OAuthError || error instanceof HttpError;
   const words = isRefusal && error.situation

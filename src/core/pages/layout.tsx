@@ -183,7 +183,6 @@ export function AccountForm(
     & {
       /** The path: `/account/end`. */
       action: string;
-      /** Further hidden fields. */
       fields?: Readonly<Record<string, string>>;
       class?: string;
       autocomplete?: "off";

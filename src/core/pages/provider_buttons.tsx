@@ -11,7 +11,6 @@ import {
   type PageProps,
 } from "./layout.tsx";
 
-/** A provider that a person may choose. */
 export interface ProviderOption {
   /** The provider's value in the form; undefined if it is the only one. */
   key?: string;
@@ -62,7 +61,6 @@ interface ChooserProps extends PageProps {
    * approved scopes.
    */
   fields: readonly (readonly [string, string])[];
-  /** The URL that the form is posted to. */
   action: string;
 }
 

@@ -7,7 +7,6 @@ import type { Situation } from "../errors.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { printDuration } from "./times.tsx";
 
-/** The texts of the error page. */
 export interface ErrorWords {
   /** The error's meaning for the person, such as "This sign-in has expired". */
   title: string;

@@ -135,7 +135,6 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
 /** The id of the first process of a container. */
 const FIRST_PID = 1;
 
-/** Facts about how a process was started. */
 export interface ProcessFacts {
   pid: number;
   ppid: number;

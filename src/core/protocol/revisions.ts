@@ -34,7 +34,6 @@ export function isRevision(name: unknown): name is Revision {
     REVISIONS.includes(name as typeof REVISIONS[number]);
 }
 
-/** True for a revision with sessions. */
 export function isSessionRevision(name: unknown): name is SessionRevision {
   return isRevision(name) && name !== STATELESS_REVISION;
 }

@@ -147,7 +147,6 @@ export const BODY_BYTES = 4 * 1024 * 1024;
  */
 export const MAX_BODY_VALUES = 10_000;
 
-/** The maximum depth of nested objects and arrays. */
 export const MAX_BODY_DEPTH = 200;
 
 /**

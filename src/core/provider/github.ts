@@ -50,7 +50,6 @@ export function gitHubProvider(
   }: ProviderApplication & {
     /** The URL of an Enterprise instance. */
     issuer?: string;
-    /** The memberships to read. */
     needed?: NeededMemberships;
   },
   fetchUpstream: UpstreamFetch,

@@ -6,7 +6,6 @@
 import type { Write } from "../kv/transaction.ts";
 import type { UpstreamTokens } from "./provider.ts";
 
-/** Tokens read from a store. */
 export interface StoredTokens {
   /** The id of the record. */
   readonly id: string;

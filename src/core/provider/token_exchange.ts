@@ -114,7 +114,6 @@ const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
 /** A token exchange request to one provider. */
 export interface ExchangeRequest {
   kind: ExchangeKind;
-  /** The access token of the sign-in. */
   accessToken: string;
   target: TokenTarget;
 }

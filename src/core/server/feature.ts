@@ -67,7 +67,6 @@ export interface Announcement {
   pages?: Readonly<Record<string, string>>;
 }
 
-/** The parts of a server that approvals need. */
 export interface ApproveParts {
   config: Config;
   database: Database;
@@ -193,6 +192,5 @@ export interface Feature {
   signedInPages?(features: readonly Feature[]): Promise<MakeSignedInPages>;
   /** Loads the function that asks for approval before a tool runs. */
   approve?(core: ApproveParts): Promise<ApproveRun>;
-  /** MCP methods that the feature adds. */
   methods?: FeatureMethods;
 }

@@ -228,7 +228,6 @@ export function neededScopes(options: ServerOptions): string[] {
   ) => scopes);
 }
 
-/** Compiles and serializes the catalogue. */
 function compile(
   { features, options, config, lifecycle, permissions, approvals }: Plan,
 ): Catalogue {

@@ -124,7 +124,7 @@ export interface RoutesContext<
   allowBody(request: Request, bounds: BodyBounds): void;
 }
 
-/** The bounds of the body of a request to a route of your own. */
+/** The limits of a request body that one of your routes reads. */
 export interface BodyBounds {
   /** The maximum size in bytes; 4 MiB by default. */
   bytes?: number;

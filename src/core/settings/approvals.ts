@@ -9,9 +9,7 @@ import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 import type { Tool } from "../../authoring/tool.ts";
 import { ConfigError } from "./complaint.ts";
 
-/** A rule of `APPROVALS`. */
 export interface ApprovalRule {
-  /** Matches the names of tools. */
   pattern: RegExp;
   by: "caller" | { scope: string };
   /** True if people can approve only with a passkey. */

@@ -22,7 +22,6 @@ import {
 
 export type { AuthConfig } from "./auth.ts";
 
-/** The settings of one server. */
 export interface Config {
   host: string;
   /** Port to listen on; 0 lets the system pick. */
@@ -59,12 +58,10 @@ export interface Config {
   log: { level: LogLevel; audit: boolean };
   /** `serverInfo.title`: the name that clients show. */
   title: string;
-  /** Instructions for models that use this server. */
   instructions?: string;
   auth: AuthConfig;
   /** True on Deno Deploy: several isolates, public, no files. */
   deployed: boolean;
-  /** The values of the settings of features. */
   features: FeatureValues;
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
@@ -84,13 +81,11 @@ export interface Config {
 export interface ConfigOptions extends Omit<SettingsOptions, "known"> {
   /** The title if `MCP_TITLE` is unset. */
   title?: string;
-  /** Instructions for models that use the server. */
   instructions?: string;
   /** The values of `LOG_LEVEL` and `AUDIT_LOG` if those are unset. */
   log?: Partial<Config["log"]>;
   /** Settings that authors declared, keyed by variable. */
   settings?: ReadonlyMap<string, z.ZodType>;
-  /** All scopes of the server. */
   scopes?: readonly string[];
 }
 

@@ -98,7 +98,6 @@ export interface PeopleConfig {
   allowedUsers: readonly ListEntry[];
   /** The people who may see everyone's grants. */
   admins: readonly ListEntry[];
-  /** The blocked people and clients. */
   blocked: readonly ListEntry[];
   /**
    * The days for which a connection's latest calls are stored; 0 stores none.

@@ -22,7 +22,6 @@ export interface ListedProvider {
   config: ProviderConfig;
 }
 
-/** The providers, at least one. */
 export type ListedProviders = readonly [ListedProvider, ...ListedProvider[]];
 
 export const CALLBACK_PATH = "/oauth/provider-callback";

@@ -18,7 +18,6 @@ export interface Setting {
   default?: unknown;
   /** Describes the default where it cannot be written as a value. */
   unset?: string;
-  /** An example of a value. */
   example?: string;
   /** The fix for a wrong value; the default or the example if absent. */
   fix?: string;
@@ -51,7 +50,6 @@ export type IssuerSetting = NamedSetting & {
   default: readonly TrustedIssuer[];
 };
 
-/** The settings of one feature. */
 export interface FeatureSettings {
   /** The title of the settings' group: a new one, or one of the core's. */
   title: string;
@@ -63,7 +61,6 @@ export interface FeatureSettings {
   assertionIssuers?: IssuerSetting;
 }
 
-/** A feature that has settings. */
 export interface SettingsOwner {
   settings?: FeatureSettings;
 }
@@ -85,7 +82,6 @@ export class FeatureValues {
   }
 }
 
-/** The type of a setting's value or default. */
 type ValueOf<S extends Setting> =
   | (S["shape"] extends TextShape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
@@ -112,7 +108,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Known names of variables, and functions by which the process reads them. */
 export interface SettingsOptions {
   known?: readonly NamedSetting[];
-  /** The features that have settings. */
   features?: readonly SettingsOwner[];
   /** Returns true if the process has no permission to read a variable. */
   isDenied?: (variable: string) => boolean;

@@ -32,7 +32,7 @@ const OF_CORE: Readonly<Record<string, readonly NamedSetting[]>> = {
 /** The variable with the URL that `deno task dev` last announced. */
 export const ANNOUNCED = "TOOL_SERVER_ANNOUNCED";
 
-/** Variables that the platform or the process sets, not people. */
+/** Variables that are set by the platform or the process, not by people. */
 const PLATFORM = [
   ANNOUNCED,
   "DENO_DEPLOYMENT_ID",

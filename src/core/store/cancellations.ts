@@ -23,7 +23,6 @@ interface Cancellation extends Expiring {
   atMilliseconds: number;
 }
 
-/** A request that can be cancelled. */
 export interface Cancellable {
   sessionId: string;
   requestId: RequestId;

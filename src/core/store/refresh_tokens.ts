@@ -15,7 +15,6 @@ import type { UpstreamRecord } from "./upstream_tokens.ts";
 export interface FoundRefreshToken {
   grant: Entry<Grant>;
   upstream: Entry<UpstreamRecord>;
-  /** True if the person or the client is blocked. */
   isBlocked: boolean;
 }
 

@@ -89,7 +89,6 @@ const NEW_SECONDS = 60;
 const LISTED_PER_READ = 500;
 const MAX_SESSIONS_COUNTED = 2000;
 
-/** The open sessions of a person. */
 export interface SessionCounts {
   /**
    * The number of sessions that each grant used last. The key undefined is for

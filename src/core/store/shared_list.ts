@@ -84,7 +84,6 @@ export function sharedList<T>(
       startTimer();
     },
 
-    /** Returns the stored items. */
     async read(): Promise<readonly T[]> {
       return (await database.get<ListRecord>(key)).value?.[member] ?? [];
     },

@@ -35,7 +35,6 @@ export interface MessageFacts {
   meta: Record<string, unknown>;
 }
 
-/** The end of handling a message. */
 interface OperationEnding {
   /** The outcome, as in the log. */
   outcome: string;

@@ -219,7 +219,6 @@ export class Telemetry {
     });
   }
 
-  /** Observes a database operation. */
   databaseOperation<T>(
     { verb, kind, keys }: {
       /** The method of Deno KV: `get`, `commit`. */

@@ -87,7 +87,6 @@ function staticDoor(
   door: "bearer" | "api_key",
   { accepted, presentedIn, challenge }: Pick<Gate, "challenge"> & {
     accepted: readonly string[];
-    /** Returns the credential of a request. */
     presentedIn(headers: Headers): string | undefined;
   },
 ): Gate {

@@ -45,7 +45,6 @@ interface Verified {
 export function oauthDoor(
   parts: {
     baseUrl: string;
-    /** The configured providers. */
     providers: readonly { id: string }[];
     /** The scopes that every sign-in requests, which challenges name. */
     scopes: Pick<Scopes, "usual">;

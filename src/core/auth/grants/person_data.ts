@@ -56,7 +56,6 @@ export interface PersonTasks extends TaskCanceller {
   listOf(binding: string): Promise<readonly { createdMilliseconds: number }[]>;
 }
 
-/** The stores that have data about a person. */
 export interface PersonStores {
   database: Database;
   records: readonly PersonRecords[];

@@ -36,7 +36,6 @@ interface ReturnedPerson {
   identity: Identity;
   tokens: UpstreamTokens;
   browser: string;
-  /** The log reference of this request. */
   reference: string;
 }
 

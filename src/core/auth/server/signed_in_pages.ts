@@ -17,7 +17,7 @@ export interface SignedInPages {
   isReturning(c: Context): boolean;
   /** Completes a sign-in on these pages. */
   finish(c: Context): Promise<Response>;
-  /** Lists the credentials in such a redirect, for the rate limit. */
+  /** Lists the credentials in a redirect from the provider, for the rate limit. */
   shown: ListCredentials;
   /** Finds the person who is signed in to these pages in this browser. */
   find(c: Context): Promise<KnownPerson | undefined>;

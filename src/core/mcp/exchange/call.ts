@@ -154,7 +154,6 @@ export abstract class Call implements AskingCall, RunningCall {
     return new PendingResponse(false, this);
   }
 
-  /** The {@linkcode ResponseSending} of the response to the client. */
   get sending(): ResponseSending {
     const { limitKey, engine: { bodies }, admitted: { info } } = this;
     return sendingTo(limitKey, bodies, info);
@@ -184,7 +183,6 @@ export abstract class Call implements AskingCall, RunningCall {
       this.engine.waitPages!.show(this, link);
   }
 
-  /** True while a question to the client is open. */
   abstract get isAsking(): boolean;
 
   /**

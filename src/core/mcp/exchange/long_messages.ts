@@ -24,7 +24,6 @@ const RESERVED_BYTES = MAX_BYTES / 2;
  * The holder of a message: a running call, or the task that the call became.
  */
 export interface MessageHolder {
-  /** The limit key of the caller. */
   readonly limitKey?: LimitKey;
   /** The memory of the message in bytes, if it is long. */
   readonly messageBytes?: number;

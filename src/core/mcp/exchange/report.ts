@@ -70,7 +70,6 @@ interface ReportedRun {
   createdMilliseconds: number;
 }
 
-/** Reports the end of durable work. */
 export function reportRun(
   { ledger, log, clock }: ReportedCall["engine"],
   taskId: string,

@@ -34,7 +34,6 @@ const EXPIRED = "The access token of this subscription has expired";
 /** The maximum number of running calls of one caller in one process. */
 export const MAX_CALLS_PER_CALLER = 1000;
 
-/** A call that is running. */
 export interface RunningCall extends MessageHolder {
   /** The key by which an MCP 2025 client cancels the call. */
   readonly cancellable?: Cancellable;

@@ -110,7 +110,6 @@ const SHARED: readonly (readonly [string, Method<EngineCall>])[] = [
   ["completion/complete", complete],
 ];
 
-/** Methods that a feature adds. */
 export interface FeatureMethods {
   /** Methods of all revisions. */
   shared?: readonly (readonly [string, Method<EngineCall>])[];
