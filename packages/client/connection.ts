@@ -31,6 +31,11 @@ export interface ServerError extends Error {
   data?: unknown;
   /** The HTTP response that had the error; its body has been read. */
   response: Response;
+  /**
+   * True if the error names the request by its ID, so that the server has
+   * understood the request, and may have executed it.
+   */
+  isOfRequest?: boolean;
   /** The task that failed, if a task ended with the error. */
   taskId?: string;
 }
@@ -136,7 +141,10 @@ export class Connection {
         const what = `is for another request, ${id}`;
         throw Connection.#unanswered(response, what);
       }
-      if (error) throw this.failure(error, response);
+      if (error) {
+        const isOfRequest = id !== undefined && id === asked;
+        throw Object.assign(this.failure(error, response), { isOfRequest });
+      }
       if (result) return result;
       if (id !== undefined) await onQuestion?.(message);
       else if (method) this.options.onNotification?.(method, params);

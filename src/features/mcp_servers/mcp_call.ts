@@ -112,6 +112,8 @@ class Call {
   #left = allowance();
   /** True if the server may have executed the call. */
   #isSent = false;
+  /** True if a refusal of the session may come from the tool. */
+  #isDoubtful = false;
 
   constructor(
     private readonly target: CallTarget,
@@ -147,16 +149,20 @@ class Call {
         if (isAgain) throw error;
         // Nothing was executed: a header is missing, the session has ended, or
         // the revision is no longer spoken.
-        const { code } = error as Partial<ServerError>;
+        const { code, isOfRequest } = error as Partial<ServerError>;
         const isNew = way.revision === STATELESS_REVISION;
         const isMismatch = isNew && code === RpcCode.headerMismatch;
         const isOver = isConnectionRefusal(error, way);
-        if (!isMismatch && !isOver) throw error;
+        if (isOver) connections.forget(service.name, connection);
+        // The words of a 400 that names the call may be those of its tool.
+        this.#isDoubtful = isOver && isOfRequest === true &&
+          httpStatusOf(error) === 400 && code !== RpcCode.unsupportedVersion;
+        if (!isMismatch && (!isOver || this.#isDoubtful)) throw error;
         this.#left = allowance();
         this.#isSent = false;
         if (isMismatch) {
           tools = await connections.list(connection, tool, client, signal);
-        } else connections.forget(service.name, connection);
+        }
       }
     }
   }
@@ -262,7 +268,7 @@ class Call {
     const options = { cause: new Error(plain(300)) };
     if (typeof code === "number" && error instanceof Error) {
       const words = `refused the call (${code}): ${plain(1000)}`;
-      return status >= 500
+      return status >= 500 || this.#isDoubtful
         ? this.failure(words)
         : new ToolError(`${this.#title} ${words}`);
     }

@@ -309,6 +309,22 @@ for (
   });
 }
 
+for (const status of [500, 501, 502, 503, 504]) {
+  Deno.test(`a 2025 server that answers the question for its generation with ${status} is ${status > 501 ? "asked again by the next call" : "called in a session"}`, async () => {
+    await using service = new McpService("2025");
+    service.answer = async (request, path) => {
+      if (path !== "/mcp" || !request.headers.has("authorization")) return;
+      const { method } = await request.clone().json();
+      if (method !== "server/discover") return undefined;
+      return new Response("Cannot read properties of undefined", { status });
+    };
+    const { server, client } = await started(service);
+    await using _ = server;
+    const said = await callThrough(client, "who");
+    assert.equal(said, status > 501 ? `Other answered ${status}.` : "ada@acme");
+  });
+}
+
 Deno.test("arguments that a 2026 server wants as headers too are sent so, once it has said that they are missing", async () => {
   await using service = new McpService();
   const listed = {
@@ -406,6 +422,7 @@ for (
     [400, -32602, "a session ID of its own"],
     [400, -32000, "words of its own"],
     [200, -32000, "a session ID of its own"],
+    [400, -32000, "Pump not initialized"],
   ] as const
 ) {
   Deno.test(`a 2025 server that refuses with ${status}, ${code} and ${message} is called once`, async () => {
@@ -418,8 +435,14 @@ for (
     };
     const { server, client } = await started(service);
     await using _ = server;
-    assert.match(await callThrough(client, "act"), new RegExp(message));
+    const said = await callThrough(client, "act");
+    assert.match(said, new RegExp(message));
     assert.equal(calls, 1);
+    // The words may be true: then the next call is made in a new session.
+    const isDoubtful = message.startsWith("Pump");
+    assert.equal(/It may have been done/.test(said), isDoubtful);
+    await callThrough(client, "act");
+    assert.equal(service.sessions.size, isDoubtful ? 2 : 1);
   });
 }
 
