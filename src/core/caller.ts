@@ -125,7 +125,7 @@ export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
 }
 
 /**
- * True unless the caller's personal access token may not use the person's
+ * False only for a personal access token without access to the person's
  * accounts at other services.
  */
 export function mayUseAccounts({ door, mayUseAccounts }: Caller): boolean {

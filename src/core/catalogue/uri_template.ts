@@ -89,8 +89,8 @@ function matchSteps(
   if (!uri.endsWith(tail)) return undefined;
   if (steps.length === 0) return uri === head ? [] : undefined;
   /**
-   * For each variable, from the last, and each position in the URI: the end of
-   * the variable if it starts there; 0 if it cannot.
+   * For each variable (from the last) and each position in the URI: the end of
+   * the variable if it starts there, else 0.
    */
   const ends: Uint16Array[] = [];
   for (const { crossesSegments, after } of steps.toReversed()) {

@@ -25,8 +25,8 @@ const CLOCK_SECONDS = 10;
 const REPORT_CLOCK_SECONDS = 10 * 60;
 
 /**
- * One attempt at a commit: the fence that must be absent, and the mark in the
- * records that it writes.
+ * One attempt at a commit: the fence that must be absent, and the unique id
+ * (mark) in the records that it writes.
  */
 export interface CommitTry {
   fence: string;

@@ -235,7 +235,7 @@ export function personKey(
   return [`person-${by}`, text, personOf(subject), days];
 }
 
-/** Returns the cursor that stands at a {@linkcode personKey}. */
+/** Returns the cursor at a {@linkcode personKey}. */
 export function peopleCursorOf([, text, person]: Deno.KvKey): PeopleCursor {
   return { text: String(text), person: String(person) };
 }

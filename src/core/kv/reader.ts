@@ -17,7 +17,7 @@ export interface Expiring {
 
 /** A member of stored records that reads remove. */
 export interface Marked {
-  /** The mark of the transaction that wrote the record. */
+  /** The unique id of the commit that wrote the record. */
   mark?: string;
 }
 
@@ -29,7 +29,7 @@ export interface Entry<T> {
   key: KvKey;
   value: T | undefined;
   versionstamp: string | null;
-  /** The mark of the commit that wrote the record, if it has one. */
+  /** The unique id of the commit that wrote the record, if it has one. */
   mark?: string;
 }
 

@@ -25,8 +25,8 @@ import { type Expiring, type Marked, MAX_KEYS_PER_READ } from "./reader.ts";
 export const MAX_CHECKS = 9;
 
 /**
- * The minimum time for which a record is stored, so that its commit can be
- * recognized by its mark.
+ * The minimum time for which a record is stored, so that its `mark` can show
+ * that its commit was applied.
  */
 const LEAST_MILLISECONDS = 60_000;
 
@@ -60,9 +60,9 @@ export function expireIn({ expiresAt }: Expiring, clock: Clock): number {
 
 /** A transaction that a store composes. */
 export class Transaction {
-  /** The mark of the last attempt to commit. */
+  /** The unique id of the last attempt to commit. */
   mark?: string;
-  /** The keys of records that carry the mark once an attempt was applied. */
+  /** The keys of records that have the `mark` once an attempt was applied. */
   readonly markedKeys: KvKey[] = [];
   #checks: KvCheck[] = [];
   #writes: Send[] = [];
@@ -106,8 +106,8 @@ export class Transaction {
 
   /**
    * Ends a record: replaces it by one that has expired by every clock and is
-   * deleted a little later. Unlike a deletion, this leaves the mark of the
-   * transaction.
+   * deleted a little later. Unlike a deletion, this leaves a record with the
+   * transaction's `mark`.
    */
   expire(key: KvKey): this {
     return this.set(key, { expiresAt: 0 });

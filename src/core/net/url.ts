@@ -75,7 +75,7 @@ export function registeredDomain(hostname: string): string {
  */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
 
-/** True if a text is a host, optionally with a port, that a URL can have. */
+/** True if a text can be the host of a URL, optionally with a port. */
 export function isHost(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}/`);
 }

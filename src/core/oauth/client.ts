@@ -44,7 +44,8 @@ export const JWT_BEARER_GRANT_TYPE =
   "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 /**
- * Grant types that also need a client ID metadata document or `OAUTH_CLIENTS`.
+ * The grant types of clients that are in `OAUTH_CLIENTS` or have a client ID
+ * metadata document.
  */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 

@@ -27,8 +27,8 @@ export interface ClientPolicy {
 
 /**
  * Schemes of well-known apps that are not domain names, although RFC 8252 §7.1
- * requires that. Other such schemes are refused: they may belong to the
- * operating system or the browser, and a client could open any URL with them.
+ * requires domain names. Others are refused: they may belong to the operating
+ * system or the browser, and a client could open any URL with them.
  */
 const KNOWN_APPS = new Set(
   ("antigravity chatgpt cherrystudio claude code-oss cursor cursor-dev goose " +

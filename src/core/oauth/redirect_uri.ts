@@ -136,8 +136,8 @@ export function isRegisteredRedirectUri(
 /**
  * Removes the port of an http loopback address, because a native client has
  * another one each time (RFC 8252 §7.3). Another program may get the same port
- * later. So a remembered approval never replaces consent for such a redirect
- * URI.
+ * later. So an earlier consent never replaces the consent page for such a
+ * redirect URI.
  */
 export function withoutLoopbackPort(uri: string): string {
   const match = LOOPBACK.exec(uri);

@@ -22,8 +22,7 @@ export function checkContentType(headers: Headers): void {
 }
 
 /**
- * @throws {HttpError} 406 if the client accepts only one of JSON and event
- * streams, or neither
+ * @throws {HttpError} 406 unless the client accepts both JSON and event streams
  */
 export function checkAccept(headers: Headers): void {
   const accept = headers.get("accept");

@@ -124,9 +124,10 @@ async function recordsOf({ features }: ServerCore): Promise<PersonRecords[]> {
 }
 
 /**
- * Adds the middleware of all requests: CORS, a reference for the log, the log,
- * `Host`, limits of bodies. The author's routes handle requests from other
- * origins themselves; on loopback, such requests are refused as on `/mcp`.
+ * Adds the middleware of all requests: CORS headers, the reference for the log,
+ * the request log, the check of `Host`, and limits on bodies. The author's
+ * routes handle requests from other origins themselves; on loopback, these
+ * requests are refused as on `/mcp`.
  */
 function addMiddleware(
   app: Hono<AppEnv>,

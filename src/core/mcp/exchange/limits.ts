@@ -115,8 +115,8 @@ export class Limits {
   }
 
   /**
-   * Counts a call against its caller's rate, or work that costs as much, such
-   * as a write to the database. @throws {LimitError}
+   * Counts a call, or work that costs as much (such as a write to the
+   * database), against its caller's rate. @throws {LimitError}
    */
   chargeCall(
     request: { readonly limitKey: LimitKey },

@@ -20,7 +20,7 @@ export interface ItemWithNeeds {
 
 /**
  * The accounts with which a call began, keyed by service name. Durable work
- * keeps to them.
+ * uses no others.
  */
 export type BegunNeeds = Readonly<
   Record<string, {

@@ -144,7 +144,7 @@ export class RunningCalls {
     return false;
   }
 
-  /** Stops the timer and all calls, because the server stops. */
+  /** Stops the timer and all calls when the server stops. */
   stop(): void {
     this.#hasStopped = true;
     clearInterval(this.#timer);
