@@ -19,7 +19,7 @@ import {
 } from "./account_pages.ts";
 import type { MakeSignedInPages } from "../../core/auth/server/signed_in_pages.ts";
 import { accountSessionsOf } from "./account_sessions.ts";
-import { signedInPeople } from "./signed_in.ts";
+import { signInGuard } from "./signed_in.ts";
 import { accountSignIn } from "./account_sign_in.ts";
 import { connectionChanges } from "./connection_changes.ts";
 import { connectionsPart } from "./connections_part.ts";
@@ -31,7 +31,7 @@ export function accountPage(
 ): MakeSignedInPages {
   return (auth, limit) => {
     const accountSessions = accountSessionsOf(auth.server);
-    const signedIn = signedInPeople({ ...auth, accountSessions });
+    const signedIn = signInGuard({ ...auth, accountSessions });
     const services = { ...auth, accountSessions, signedIn, additions };
     return {
       ...accountRoutes(services, limit),

@@ -21,7 +21,7 @@ import { page } from "../../core/pages/respond.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
 import type { AccountSessionStore } from "./account_sessions.ts";
 import type { KeptData } from "./kept_data.ts";
-import type { SignedIn, SignedInPeople } from "./signed_in.ts";
+import type { SignedIn, SignInGuard } from "./signed_in.ts";
 import type { Notice } from "./notice.tsx";
 import { printNotice, readNotice } from "./notices.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
@@ -120,7 +120,7 @@ export interface AccountPagePart extends PartLink {
 /** The server's parts that the account page uses. */
 export type AccountPageServices = AuthServices & {
   accountSessions: AccountSessionStore;
-  signedIn: SignedInPeople;
+  signedIn: SignInGuard;
   additions: readonly AccountPageAddition[];
 };
 

@@ -31,10 +31,10 @@ export interface SignedIn {
   session: AccountSession;
 }
 
-export type SignedInPeople = ReturnType<typeof signedInPeople>;
+export type SignInGuard = ReturnType<typeof signInGuard>;
 
 /** Makes the functions that find and check the signed-in person. */
-export function signedInPeople(
+export function signInGuard(
   { baseUrl, providers, admins, allowedUsers, blocked, accountSessions }:
     & Pick<PeopleConfig, "admins" | "allowedUsers" | "blocked">
     & {

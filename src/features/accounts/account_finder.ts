@@ -34,7 +34,7 @@ import {
   hasSeveral,
   isConnectable,
   isUpstream,
-  takeAccount,
+  splitAccountArgument,
   withAccountName,
 } from "./account_needs.ts";
 import { keyFetch, tokenFetch } from "./account_request.ts";
@@ -94,7 +94,7 @@ export function findAccounts(
     ? sturdy(() => UpstreamAccounts.find(context, item.needs, server))
     : undefined;
   const connectable = services.filter(isConnectable);
-  const { account } = takeAccount(item.needs, input);
+  const { account } = splitAccountArgument(item.needs, input);
   const connect = () => {
     if (connectable.length === 0) return undefined;
     const asking = CallContext.askingOf(context);
@@ -123,7 +123,7 @@ export function findAccounts(
       approving: () => accounts?.approving() ?? [],
       checkConnected: async () => await accounts?.checkConnected(),
       own: <I extends JsonObject>(input: I) =>
-        takeAccount(item.needs, input).own as I,
+        splitAccountArgument(item.needs, input).own as I,
       bind(context) {
         if (context === bound) return;
         bound = context;
@@ -179,7 +179,7 @@ function checkMayHave(
 ): void {
   if (pageQuestions === undefined) {
     throw new ToolError(
-      `This acts with a person's own account, and ${whoIs(caller)}.`,
+      `This acts with a person's own account, and ${callerInWords(caller)}.`,
     );
   }
   if (!vault && !sealing) {
@@ -195,7 +195,7 @@ function checkMayHave(
 }
 
 /** Explains why a caller cannot have accounts. */
-function whoIs({ door, subject }: Caller): string {
+function callerInWords({ door, subject }: Caller): string {
   if (isMachineSubject(subject)) {
     return "this client acts for itself, for no person";
   }

@@ -134,7 +134,7 @@ function withAccountArgument(
 }
 
 /** Separates the account argument from the tool's own arguments. */
-export function takeAccount(
+export function splitAccountArgument(
   needs: AccountNeeds | undefined,
   input: JsonObject,
 ): { account?: string; own: JsonObject } {

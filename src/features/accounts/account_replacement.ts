@@ -81,7 +81,7 @@ export function findReplaced(
   const there = own.filter(({ value }) => value.service === service);
   if (!several) {
     const replaced = there.find(isSingle);
-    return { replaced, label, ...whatStays(replaced, account) };
+    return { replaced, label, ...keptMembers(replaced, account) };
   }
   const isSame = ({ value }: Found<AccountRecord>) =>
     value.accountId !== undefined && value.accountId === accountId;
@@ -103,14 +103,14 @@ export function findReplaced(
     replaced,
     label: kept,
     ...formerLabels.length > 0 && { formerLabels },
-    ...whatStays(replaced, account),
+    ...keptMembers(replaced, account),
   };
 }
 
 /**
  * Returns the members that a record keeps when the same account gets a new key.
  */
-function whatStays(
+function keptMembers(
   replaced: Found<AccountRecord> | undefined,
   account: NewAccount,
 ): Pick<AccountReplacement, "standsInFor"> {

@@ -15,7 +15,7 @@ import {
 } from "./connect_form.tsx";
 import {
   AccountName,
-  GoOnWith,
+  ContinueWith,
   WaitsForAccount,
 } from "./connected_account.tsx";
 import { CardPage } from "../../core/pages/layout.tsx";
@@ -138,7 +138,7 @@ export function ConnectedPage(
               <WaitsForAccount asked={asked} />{" "}
               It has not gone on with this one.
             </p>
-            <GoOnWith {...props} account={account} />
+            <ContinueWith {...props} account={account} />
             <p>
               <a href={`${base}/connect/${name}?w=${asked.id}`}>
                 Connect the account that it waits for

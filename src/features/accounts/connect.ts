@@ -89,7 +89,7 @@ export function connectEndpoints(services: ConnectServices) {
   }
 
   /** Lets a call that waits for one account continue with another. */
-  async function letGoOn(
+  async function useAnother(
     c: Context,
     visit: ConnectVisit,
     form: Parameters,
@@ -106,7 +106,7 @@ export function connectEndpoints(services: ConnectServices) {
       subject: person.session.subject,
       service: service.name,
     });
-    return await flow.goOn(c, visit, found.value.label);
+    return await flow.continueCalls(c, visit, found.value.label);
   }
 
   /** Checks a refused key again, and uses it if the service now accepts it. */
@@ -125,7 +125,7 @@ export function connectEndpoints(services: ConnectServices) {
     await checkKey(service, key, log);
     const stays = await signedIn.staysAllowed(person);
     if (!await vault.noteRefusal(found, false, stays)) throw signedOut();
-    return await flow.goOn(c, visit, found.value.label);
+    return await flow.continueCalls(c, visit, found.value.label);
   }
 
   /** A map, because a form could name a member of `Object.prototype`. */
@@ -133,7 +133,7 @@ export function connectEndpoints(services: ConnectServices) {
     connect,
     again: tryAgain,
     back: goBack,
-    "go-on": letGoOn,
+    "go-on": useAnother,
   }));
 
   return {

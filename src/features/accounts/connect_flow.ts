@@ -40,7 +40,7 @@ export function connectFlow(services: ConnectServices) {
    * Lets the calls that wait for an account continue, and redirects to the page
    * that says that it is connected.
    */
-  async function goOn(
+  async function continueCalls(
     c: Context,
     visit: ConnectVisit,
     label = "",
@@ -64,16 +64,18 @@ export function connectFlow(services: ConnectServices) {
     const kept = own.find(({ value }) =>
       value.oauth?.confirmation === confirmation
     );
-    return kept ? await goOn(c, visit, kept.value.label) : await pages.refuse(
-      c,
-      visit,
-      `${titleOf(service)} does not take this any more. Connect again.`,
-    );
+    return kept
+      ? await continueCalls(c, visit, kept.value.label)
+      : await pages.refuse(
+        c,
+        visit,
+        `${titleOf(service)} does not take this any more. Connect again.`,
+      );
   }
 
   return {
     ...pages,
-    goOn,
+    continueCalls,
 
     /**
      * Finds the service that the path names.
@@ -157,7 +159,7 @@ export function connectFlow(services: ConnectServices) {
         subject,
         service,
       });
-      return await goOn(c, visit, saved.label);
+      return await continueCalls(c, visit, saved.label);
     },
   };
 }

@@ -72,7 +72,7 @@ export function ServiceForm(
 }
 
 /** The button that lets the waiting call continue with another account. */
-export function GoOnWith(
+export function ContinueWith(
   { account: { id, label }, ...page }: ServicePage & { account: ListedAccount },
 ) {
   const { begun } = page.asked ?? {};
@@ -119,7 +119,7 @@ export function ConnectedAccount(
           </button>
         </ServiceForm>
       )}
-      {refusedAt === undefined && <GoOnWith {...page} account={account} />}
+      {refusedAt === undefined && <ContinueWith {...page} account={account} />}
     </>
   );
 }

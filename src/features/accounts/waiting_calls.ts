@@ -26,7 +26,10 @@ export function begunAccountOf(
 }
 
 /** True if the person has a usable account that a call waits for. */
-function mayGoOn(wait: Wait, own: readonly Found<AccountRecord>[]): boolean {
+function canContinue(
+  wait: Wait,
+  own: readonly Found<AccountRecord>[],
+): boolean {
   const begun = begunAccountOf(wait);
   const found = begun && findBegun(own, begun);
   return !begun || found !== undefined && found.value.refusedAt === undefined;
@@ -55,7 +58,7 @@ export async function answerWaitingCalls(
   const one = action === "decline" && wait;
   for (const wait of one ? [one] : await waits.listOf(subject)) {
     if (connectsAt(wait, baseUrl) !== service.name) continue;
-    if (action === "accept" && !mayGoOn(wait, own)) continue;
+    if (action === "accept" && !canContinue(wait, own)) continue;
     await waits.answer(wait.id!, subject, { action }, stays);
   }
   await ownTasks(services).wake(person.session, service.name);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
-import { signedInPeople } from "../../../src/features/account_page/signed_in.ts";
+import { signInGuard } from "../../../src/features/account_page/signed_in.ts";
 import {
   cookieName,
   keepCookie,
@@ -8,9 +8,9 @@ import {
 } from "../../../src/core/http/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
 
-Deno.test("signedInPeople() reads nothing for who sends no session's cookie", async () => {
+Deno.test("signInGuard() reads nothing for who sends no session's cookie", async () => {
   const read: string[] = [];
-  const people = signedInPeople({
+  const people = signInGuard({
     baseUrl: BASE_URL,
     providers: { of: () => undefined },
     admins: [],
@@ -36,7 +36,7 @@ Deno.test("signedInPeople() reads nothing for who sends no session's cookie", as
 
 Deno.test("findForm() reads no form of a sender who is not signed in", async () => {
   const baseUrl = BASE_URL;
-  const { findForm } = signedInPeople({
+  const { findForm } = signInGuard({
     baseUrl,
     providers: { of: () => undefined },
     admins: [],
@@ -60,7 +60,7 @@ Deno.test("findForm() takes no form of another site's page, though its token is 
   const id = "s".repeat(43);
   const baseUrl = `${BASE_URL}/tools`;
   const session = { subject: "dev:42", identity: { subject: "42" } };
-  const { findForm } = signedInPeople({
+  const { findForm } = signInGuard({
     baseUrl,
     providers: { of: () => ({}) as never },
     admins: [],
