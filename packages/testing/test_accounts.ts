@@ -18,7 +18,7 @@ import { CallContext } from "../../src/core/mcp/exchange/call_context.ts";
 import { givenTo } from "../../src/core/mcp/exchange/given_keys.ts";
 import type { FindNeeds } from "../../src/core/mcp/exchange/needs.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import { takeAccount } from "../../src/features/accounts/account_needs.ts";
+import { splitAccountArgument } from "../../src/features/accounts/account_needs.ts";
 import { McpConnections } from "../../src/features/mcp_servers/connections.ts";
 import { callMcpTool } from "../../src/features/mcp_servers/mcp_call.ts";
 import { type ServiceApis, TestApi } from "./provider_api.ts";
@@ -112,7 +112,7 @@ export function findTestAccounts(
 ): FindNeeds {
   return (context, item, input, finding) => {
     const { begun } = typeof finding === "object" ? finding : {};
-    const { account } = takeAccount(item.needs, input);
+    const { account } = splitAccountArgument(item.needs, input);
     const label = begun ? begun[ACCOUNT].label : account;
     const accounts = accountsOf(context.caller);
     const declared = Object.entries(item.needs);
@@ -133,7 +133,7 @@ export function findTestAccounts(
       },
       account,
       own: <I extends JsonObject>(input: I) =>
-        takeAccount(item.needs, input).own as I,
+        splitAccountArgument(item.needs, input).own as I,
     });
   };
 }

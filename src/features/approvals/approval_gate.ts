@@ -38,8 +38,8 @@ import {
   unknownResult,
 } from "./approval_content.ts";
 import { callApprovals } from "./approval_store.ts";
-import { addressesOf, nameOfPerson } from "./approver.ts";
-import { stepReport, whoOf } from "./approval_steps.ts";
+import { emailsOf, nameOfPerson } from "./approver.ts";
+import { runAndCaller, stepReport } from "./approval_steps.ts";
 import { ApprovalVisit, type Verdict } from "./approval_visit.ts";
 import { receiptSeconds, receiptStore } from "./receipts.ts";
 import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
@@ -130,7 +130,7 @@ export function approvalGate(
         input,
         accounts: accounts.map(({ service, name }) => [service, name]),
         definition: await fingerprintOfLong(definition),
-        caller: { name: nameOfPerson(caller), addresses: addressesOf(caller) },
+        caller: { name: nameOfPerson(caller), addresses: emailsOf(caller) },
         ...await shownOf(tool, input),
       }),
     });
@@ -179,7 +179,7 @@ export function approvalGate(
     const { approved, visit, receipt } = decision;
     toolRun.input = decision.input;
     (context as CallContext).approval = approved;
-    const who = whoOf(work);
+    const who = runAndCaller(work);
     // Durable work has an approval that was answered in the person's name.
     const remembered = approved.remembered && !work.keepAnswer;
     if (remembered || await visit.isBeginning()) {

@@ -26,7 +26,7 @@ import {
   printDuration,
 } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
-import { doneIn } from "./approval_words.ts";
+import { callTexts } from "./approval_words.ts";
 import { isTakenBack } from "./approver.ts";
 import type { CallApproval } from "./call_approval.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
@@ -43,7 +43,7 @@ interface ApprovalProps extends PageProps, ToolInWords {
   csrf: string;
   now: number;
   /** False for the caller if someone else has to approve. */
-  mayPress: boolean;
+  mayDecide: boolean;
   /**
    * True if the server or the tool has changed since the call asked, and the
    * run has not begun.
@@ -102,7 +102,7 @@ export function printArguments(input: unknown): string {
 /** The page of an approval that is waiting. Respond with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
-  const { mayPress, isOutdated } = props;
+  const { mayDecide, isOutdated } = props;
   const { isPaused, approval: { scope } } = approval;
   const { payload: { title, facts, input, accounts, before, caller, offer } } =
     approval;
@@ -134,7 +134,7 @@ export function ApprovalPage(props: ApprovalProps) {
               back.
             </>
           )
-          : !mayPress
+          : !mayDecide
           ? (
             <>
               {isRefused ? "It can still be approved by" : "It waits for"}{" "}
@@ -199,8 +199,8 @@ export function ApprovalPage(props: ApprovalProps) {
         <summary>The arguments, which the app has sent</summary>
         <pre dir="ltr">{printArguments(input)}</pre>
       </details>
-      {mayPress && <PasskeyNote {...props} />}
-      {(mayPress || !isRefused && !isPaused) && (
+      {mayDecide && <PasskeyNote {...props} />}
+      {(mayDecide || !isRefused && !isPaused) && (
         <AccountForm
           base={base}
           csrf={csrf}
@@ -211,7 +211,8 @@ export function ApprovalPage(props: ApprovalProps) {
             <label>
               Why not{" "}
               <span class="small soft">
-                (if you {mayPress ? "refuse" : "withdraw it"}; the app reads it)
+                (if you{" "}
+                {mayDecide ? "refuse" : "withdraw it"}; the app reads it)
               </span>
               <input
                 type="text"
@@ -222,7 +223,7 @@ export function ApprovalPage(props: ApprovalProps) {
             </label>
           )}
           <p class="note" role="status" hidden></p>
-          {mayPress && offer && props.mayRemember && (
+          {mayDecide && offer && props.mayRemember && (
             <label class="tick">
               <input type="checkbox" name="remember" value="on" />
               <span>
@@ -233,7 +234,7 @@ export function ApprovalPage(props: ApprovalProps) {
             </label>
           )}
           <div class="actions">
-            {mayPress && mayApprove && (
+            {mayDecide && mayApprove && (
               <button
                 class="primary"
                 type="submit"
@@ -246,7 +247,7 @@ export function ApprovalPage(props: ApprovalProps) {
             )}
             {!isRefused && (
               <button type="submit" name="answer" value="refuse">
-                {mayPress ? "Refuse" : "Withdraw"}
+                {mayDecide ? "Refuse" : "Withdraw"}
               </button>
             )}
           </div>
@@ -360,7 +361,7 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
       heading={<bdi>{harmlessLine(title)}</bdi>}
     >
       <AnswerOf {...props} />
-      {isUnderWay && !isDurable(approval) && (props.mayPress || isOwn) && (
+      {isUnderWay && !isDurable(approval) && (props.mayDecide || isOwn) && (
         <AccountForm base={base} csrf={csrf} action={`/approve/${approval.id}`}>
           <p>
             It began{" "}
@@ -404,7 +405,7 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
 export function approvalInWords(
   { state, answer, payload }: CallApproval,
 ): string {
-  const { title, facts } = doneIn(payload);
+  const { title, facts } = callTexts(payload);
   const told = Object.entries(facts).map(([name, it]) => `${name}: ${it}`)
     .join(", ");
   const name = [title, told].map((text) => displayName(text, ""))

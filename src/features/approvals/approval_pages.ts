@@ -27,7 +27,7 @@ import {
   MAX_REASON_CHARACTERS,
 } from "./approval_page.tsx";
 import { isPaused } from "../questions/wait_records.ts";
-import { type Approver, isToBePressed, mayPress } from "./approver.ts";
+import { type Approver, isToBeDecided, mayDecide } from "./approver.ts";
 import { callApprovals } from "./approval_store.ts";
 import type { CallApproval, Pressed } from "./call_approval.ts";
 import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
@@ -74,7 +74,7 @@ export function approvalEndpoints(services: AccountPageServices) {
     subject: string,
   ): Promise<(AskedPasskey & { isNeeded: boolean }) | undefined> {
     const { passkey } = approval.approval;
-    if (passkey === undefined || !isToBePressed(approval)) return undefined;
+    if (passkey === undefined || !isToBeDecided(approval)) return undefined;
     const asked = await passkeys.ask(subject, challengeOf(approval, subject));
     return { ...asked, isNeeded: asked.hasAny || passkey === "required" };
   }
@@ -147,7 +147,7 @@ export function approvalEndpoints(services: AccountPageServices) {
         tool,
         toolTitle: services.titleOf(tool),
         now: now(clock),
-        mayPress: !approval.isPaused && mayPress(approval, approver),
+        mayDecide: !approval.isPaused && mayDecide(approval, approver),
         isOutdated: approval.approval.begunAt === undefined &&
           await isOutdated(approval),
         passkey: passkey?.isNeeded ? passkey : undefined,
@@ -156,7 +156,7 @@ export function approvalEndpoints(services: AccountPageServices) {
       };
       return page(
         c,
-        isToBePressed(approval)
+        isToBeDecided(approval)
           ? ApprovalPage(props)
           : ApprovalAnsweredPage(props),
         { forms: "self", script: props.passkey && PASSKEY_SCRIPT },

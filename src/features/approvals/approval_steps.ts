@@ -43,6 +43,6 @@ export function stepReport(log: Logger): ReportStep {
 }
 
 /** Returns the run and caller for log entries. */
-export function whoOf({ requestId, caller: { subject } }: Work) {
+export function runAndCaller({ requestId, caller: { subject } }: Work) {
   return { reference: requestId, subject };
 }

@@ -27,12 +27,12 @@ import {
 import { progressReceipt, receiptIdOf } from "../questions/wait_receipt.ts";
 import { isPaused } from "../questions/wait_records.ts";
 import { longResult } from "./approval_content.ts";
-import { doneIn, receiptWords } from "./approval_words.ts";
+import { callTexts, receiptWords } from "./approval_words.ts";
 import { queued } from "./approval_queue.ts";
 import {
   type Approver,
-  isToBePressed,
-  mayPress,
+  isToBeDecided,
+  mayDecide,
   nameOfPerson,
 } from "./approver.ts";
 import { hasTaskEnded, isToBeLookedAt, taskCheck } from "./approval_task.ts";
@@ -118,7 +118,7 @@ export function callApprovals(
   ) {
     const approval = await findAny(id);
     const mayBe = approval && !approval.isPaused &&
-      (mayPress(approval, approver) ||
+      (mayDecide(approval, approver) ||
         action === "decline" && approval.subject === approver.subject);
     return mayBe ? approval : undefined;
   }
@@ -133,7 +133,7 @@ export function callApprovals(
   ): Promise<CallApproval | undefined> {
     const approval = await findAny(id);
     const isTheirs = approval?.subject === person.subject ||
-      approval && !approval.isPaused && mayPress(approval, person);
+      approval && !approval.isPaused && mayDecide(approval, person);
     return isTheirs ? approval : undefined;
   }
 
@@ -209,7 +209,7 @@ export function callApprovals(
         subject,
         { name, grantId },
         async ({ label, clientName = clientId }) => {
-          const act = doneIn(await payload());
+          const act = callTexts(await payload());
           const own = { subject, by: subject, tool, clientName };
           return await receipts.writing(
             receipt,
@@ -236,7 +236,7 @@ export function callApprovals(
         async receipt(approval, { label }) {
           const { tool, clientName = approval.clientId, payload } = approval;
           const own = { subject, by: subject, tool, clientName };
-          const words = doneIn(payload);
+          const words = callTexts(payload);
           return await receipts.writing(
             receiptOf(approval),
             { ...own, at: database.now() },
@@ -281,7 +281,7 @@ export function callApprovals(
     async listOpen(person: Approver, most = Infinity): Promise<CallApproval[]> {
       const { subject } = person;
       const isTheirs = async (it: CallApproval) =>
-        (isToBePressed(it) && mayPress(it, person) ||
+        (isToBeDecided(it) && mayDecide(it, person) ||
           isToBeLookedAt(it, database.now())) &&
         !await isOver(it) &&
         (it.subject === subject || !await isPaused(database, it));
@@ -352,7 +352,7 @@ export function callApprovals(
           writeReceipt(transaction);
           if (writeEntry) writeEntry(transaction.check(head));
         },
-        isRefused || !isToBePressed(approval)
+        isRefused || !isToBeDecided(approval)
           ? ""
           : (seen ?? approval).sealedAnswer,
       );

@@ -18,7 +18,7 @@ import { askingWords, type Unknown } from "./approval_content.ts";
 import type { CallApprovals } from "./approval_store.ts";
 import { isTakenBack } from "./approver.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
-import { type ReportStep, whoOf } from "./approval_steps.ts";
+import { type ReportStep, runAndCaller } from "./approval_steps.ts";
 import type { Offer } from "./remembered.ts";
 
 /** The answer for a run, which durable work stores. */
@@ -148,7 +148,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const approval = await this.#do(() => this.#opened());
     // Another call may have just opened the approval.
     if (approval.payload.id === content.id) {
-      this.report("asked", { tool: approval.tool }, whoOf(this.work));
+      this.report("asked", { tool: approval.tool }, runAndCaller(this.work));
     }
     return approval;
   }
@@ -159,7 +159,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const { tool, approval: { seconds } } = approval;
     // Null if another call has reported it.
     if (closed === undefined) {
-      this.report("expired", { tool, seconds }, whoOf(this.work));
+      this.report("expired", { tool, seconds }, runAndCaller(this.work));
     }
     return closed != null;
   }

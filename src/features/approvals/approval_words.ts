@@ -49,7 +49,7 @@ const isNumber = (name: string) => /^\d+$/.test(name);
  * Returns the texts about the call. If the author gave no facts, the arguments
  * take their place.
  */
-export function doneIn(
+export function callTexts(
   { title, facts, input, accounts, caller }: Act,
 ): Pick<ReceiptWords, "title" | "facts" | "caller"> {
   const told = Object.keys(facts).length > 0 ? { ...facts } : factsOf(input);
@@ -64,7 +64,7 @@ export function receiptWords(
 ): ReceiptWords {
   const { passkey } = pressed;
   return {
-    ...doneIn(payload),
+    ...callTexts(payload),
     approver,
     passkey,
     ...pressed.action === "decline" && { reason: pressed.reason },

@@ -26,19 +26,19 @@ type Named = Pick<Approver, "subject" | "identity">;
 export const nameOfPerson = ({ subject, identity }: Named) =>
   identity ? personName({ subject, identity }) : subject;
 
-export const addressesOf = ({ identity }: Named) =>
+export const emailsOf = ({ identity }: Named) =>
   identity ? verifiedAddresses(asVerified(identity)) : [];
 
 /**
  * True if a person may approve a call: without a scope, the caller; with a
  * scope, everyone who has it, except the caller (under any provider).
  */
-export function mayPress(
+export function mayDecide(
   { subject, approval: { scope }, payload: { caller } }: CallApproval,
   person: Approver,
 ): boolean {
   if (scope === undefined) return subject === person.subject;
-  const addresses = addressesOf(person);
+  const addresses = emailsOf(person);
   return subject !== person.subject && person.scopes.includes(scope) &&
     !addresses.some((address) => caller.addresses.includes(address));
 }
@@ -53,7 +53,7 @@ export const isTakenBack = (
  * True if an approval can still be answered: it is open, or was refused by who
  * may approve it, and no task ended with the refusal.
  */
-export function isToBePressed(it: CallApproval): boolean {
+export function isToBeDecided(it: CallApproval): boolean {
   const { state, answer, pageTask } = it;
   return state === "open" || state === "answered" &&
       answer?.action === "decline" && pageTask === undefined &&

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
-import { isToBePressed } from "../../../src/features/approvals/approver.ts";
+import { isToBeDecided } from "../../../src/features/approvals/approver.ts";
 import type { CallApproval } from "../../../src/features/approvals/call_approval.ts";
 import { answerRemembered } from "../../../src/features/approvals/remembered_work.ts";
 import { receiptStore } from "../../../src/features/approvals/receipts.ts";
@@ -377,7 +377,7 @@ Deno.test("a cancelled task leaves nothing that could be approved", async () => 
   assert.deepEqual(ran, []);
 });
 
-Deno.test("isToBePressed() lets no one approve a task after a refusal, which has ended it, nor what its caller took back", () => {
+Deno.test("isToBeDecided() lets no one approve a task after a refusal, which has ended it, nor what its caller took back", () => {
   const refused = {
     state: "answered",
     answer: { action: "decline" },
@@ -398,6 +398,6 @@ Deno.test("isToBePressed() lets no one approve a task after a refusal, which has
     ] as const
   ) {
     const approval = { ...refused, ...changes } as never;
-    assert.equal(isToBePressed(approval), expected, JSON.stringify(changes));
+    assert.equal(isToBeDecided(approval), expected, JSON.stringify(changes));
   }
 });
