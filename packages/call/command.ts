@@ -15,7 +15,7 @@ import { parseArguments, parseWhole } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
 import { CLIENT_NAME } from "./credentials.ts";
 import { Exit, usageFailure, withAddress } from "./failure.ts";
-import { mayGoOn, resultAfter } from "./handed_over.ts";
+import { mayBeTask, resultAfter } from "./handed_over.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { Lists, named } from "./lists.ts";
 import { listOf, Notices, Output, partsOf } from "./output.ts";
@@ -173,7 +173,7 @@ export class Command {
     const call = { name: target, arguments: args };
     const result = await caller.request("tools/call", call, { signal });
     return await this.#showTool(
-      mayGoOn(result, call, tools, client)
+      mayBeTask(result, call, tools, client)
         ? await resultAfter(result, call, client, this.#options, signal)
         : result,
     );

@@ -24,7 +24,7 @@ export interface ToolCall {
 }
 
 /** True if the answer may mean that the call continues as a task. */
-export function mayGoOn(
+export function mayBeTask(
   answer: Json,
   { name: called }: ToolCall,
   tools: readonly Json[],

@@ -136,7 +136,7 @@ const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
   "with examples.";
 
 /** Generates a Markdown page that explains every setting. */
-export function settingsPage(settings: DeclaredSettings): string {
+export function settingsMarkdown(settings: DeclaredSettings): string {
   const groups = groupsOf(settings).map(([title, rows]) => {
     const table = [["Variable", "Default", "Meaning"], ...rows.map(cellsOf)];
     return `## ${title}\n\n${printTable(table)}`;
@@ -282,7 +282,8 @@ export async function updateSettings(
     ".env.example": before["docs/settings.md"]
       ? envExample(settings)
       : firstExample(settings),
-    "docs/settings.md": before["docs/settings.md"] && settingsPage(settings),
+    "docs/settings.md": before["docs/settings.md"] &&
+      settingsMarkdown(settings),
     "deno.json": isGranted
       ? before["deno.json"]
       : withVariables(before["deno.json"], allow),

@@ -441,14 +441,14 @@ export function checkWrittenOut(
       return own;
     }
     const own = 1 + Math.floor(lengthOf(schema) / MAX_LENGTH);
-    return partsOf(schema).reduce((sum, part) => sum + size(part), own);
+    return subschemasOf(schema).reduce((sum, part) => sum + size(part), own);
   };
   const whole = schemas.reduce((sum, schema) => sum + size(schema), 0);
   if (whole > MAX_SCHEMAS) throw new ImportError(TOO_MANY);
 }
 
 /** Lists the schemas within a schema. */
-export function partsOf(
+export function subschemasOf(
   { items, properties, others, union = [], all = [] }: Plain,
 ): Plain[] {
   return [

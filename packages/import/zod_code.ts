@@ -10,7 +10,7 @@ import { shown } from "./document.ts";
 import { camelCase, literal, objectCode, unique } from "./names.ts";
 import { safePattern, textSample } from "./sample.ts";
 import { ended } from "./operations.ts";
-import { type Components, partsOf, type Plain } from "./schema.ts";
+import { type Components, type Plain, subschemasOf } from "./schema.ts";
 
 /** The Zod schema of each format: its code, and the schema itself. */
 const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
@@ -87,7 +87,7 @@ export class ZodCode {
     if (pattern.length > MAX_PATTERN) this.left.add(pattern);
     const { ref } = schema;
     if (ref === undefined) {
-      for (const part of partsOf(schema)) this.#count(part, trail);
+      for (const part of subschemasOf(schema)) this.#count(part, trail);
       return;
     }
     if (trail.includes(ref)) {

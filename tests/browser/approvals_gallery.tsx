@@ -82,7 +82,7 @@ export async function approvalsGallery(
     client: { name: "Claude", domain: "claude.ai" },
     tool: "refund",
     toolTitle: "Refund a charge",
-    mayPress: true,
+    mayDecide: true,
   };
   const approval = {
     id: "a".repeat(43),
@@ -248,7 +248,7 @@ export async function approvalsGallery(
     ),
     "approval-scope": <ApprovalPage {...props} approval={of(scope)} />,
     "approval-scope-caller": (
-      <ApprovalPage {...props} approval={of(scope)} mayPress={false} />
+      <ApprovalPage {...props} approval={of(scope)} mayDecide={false} />
     ),
     "approval-hostile": (
       <ApprovalPage

@@ -10,7 +10,7 @@ import {
   firstExample,
   grantedVariables,
   namesIn,
-  settingsPage,
+  settingsMarkdown,
   TABLE,
 } from "../settings.ts";
 import { definitionsWithNeeds } from "../../../src/core/server/plan.ts";
@@ -101,8 +101,8 @@ Deno.test("envExample() prints values as Deno reads them from a file", async () 
   }
 });
 
-Deno.test("settingsPage() explains every variable of people, and what is declared", () => {
-  const page = settingsPage(declare({
+Deno.test("settingsMarkdown() explains every variable of people, and what is declared", () => {
+  const page = settingsMarkdown(declare({
     KEY: secret(z.string().describe("Key | of the weather API.")),
   }));
   assert.match(page, /^\| `PORT` +\| `3000` +\| Port to listen on; .*\|$/m);
@@ -178,7 +178,7 @@ Deno.test("deno task ts settings has been run here", async () => {
     envExample(settings),
     "change a setting, then run deno task ts settings",
   );
-  assert.equal(await read("docs/settings.md"), settingsPage(settings));
+  assert.equal(await read("docs/settings.md"), settingsMarkdown(settings));
   const { permissions } = JSON.parse(await read("deno.json"));
   const { allow } = permissions.default.env;
   assert.deepEqual(grantedVariables(allow, settings, []), allow);

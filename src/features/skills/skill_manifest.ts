@@ -16,8 +16,8 @@ import { MAX_URI_CHARACTERS } from "../../core/catalogue/uri_template.ts";
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 
 /** The maximum number of files that every client accepts (SEP-2640, Limits). */
-const FILES = 512;
-const BYTES = 16 * 1024 * 1024;
+const MAX_FILES = 512;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * The maximum size in bytes of a page of the list. Some clients read a page as
@@ -172,9 +172,9 @@ function checkLinks(manual: string, paths: readonly string[]): void {
 
 function checkLimits(resources: readonly Resource[]): void {
   const bytes = resources.reduce((sum, { size }) => sum + size!, 0);
-  if (resources.length <= FILES && bytes <= BYTES) return;
+  if (resources.length <= MAX_FILES && bytes <= MAX_BYTES) return;
   throw new Error(
-    `a skill must have at most ${FILES} files and 16 MiB: this one has ` +
+    `a skill must have at most ${MAX_FILES} files and 16 MiB: this one has ` +
       `${resources.length} files and ${bytes} bytes`,
   );
 }

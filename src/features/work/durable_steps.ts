@@ -88,7 +88,7 @@ export class DurableSteps implements DurableContext {
     return this.#enter("sleep", id, async (entry) => {
       const end = entry.known?.until ?? this.#endOf(id, until);
       if (!entry.known) {
-        await this.#run.goOn();
+        await this.#run.checkMayContinue();
         await this.#journal.save(entry, { state: "kept", until: end });
       }
       await this.#run.parking.waitUntil(end, how);
@@ -118,7 +118,7 @@ export class DurableSteps implements DurableContext {
     return this.#enter("ask", name, async (entry) => {
       const { known } = entry;
       if (known?.state === "kept") return parseKept<T>(known.text);
-      await this.#run.goOn();
+      await this.#run.checkMayContinue();
       const key = known?.key ?? unusedKey(name, journal.keys);
       const asked = { key, asks: question.text };
       // Stored first: a later run finds the key by the content of the question.
@@ -230,7 +230,7 @@ export class StepExecutor {
     isRepeatable ||= usesOnce;
     let attempts = await this.#attemptsBefore(entry, { retries, isRepeatable });
     for (;;) {
-      await journal.run.goOn();
+      await journal.run.checkMayContinue();
       const attempt: Attempt = {
         ...attempts > 0 && { attempts },
         ...retries > 0 && { most: retries + 1 },
@@ -240,7 +240,7 @@ export class StepExecutor {
       // repeated, or if it may be the one that kills process after process.
       if (!isRepeatable || claim.run.deaths > 0 && !this.#hasKept) {
         await journal.save(entry, { ...attempt, state: "begun" });
-        await journal.run.holdOn();
+        await journal.run.ensureClaim();
       }
       let value: T;
       try {

@@ -363,13 +363,13 @@ export function durableRun(parts: RunParts) {
      * Interrupts the run if its claim is lost, or its caller is no longer
      * allowed. Never settles while the run is being parked.
      */
-    async goOn(): Promise<void> {
+    async checkMayContinue(): Promise<void> {
       if (parking.isReleased) await parking.never();
-      const mayGoOn = await parking.activity(() =>
+      const isStillAllowed = await parking.activity(() =>
         persist(isAllowed, { signal })
       );
-      if (!mayGoOn) await interrupt(new Expelled());
-      await this.holdOn();
+      if (!isStillAllowed) await interrupt(new Expelled());
+      await this.ensureClaim();
       // The claim may have been given away meanwhile.
       if (signal.aborted || parking.isReleased) await parking.never();
     },
@@ -378,7 +378,7 @@ export function durableRun(parts: RunParts) {
      * Renews the claim if it may be lost, as after a long pause. Interrupts the
      * run if it is.
      */
-    async holdOn(): Promise<void> {
+    async ensureClaim(): Promise<void> {
       // The process may be paused again before it learns that the claim is
       // renewed.
       while (!isSure(claim)) {

@@ -30,7 +30,7 @@ import { TASKS_EXTENSION } from "../../core/catalogue/printed_lists.ts";
 const MAX_QUESTION_CHARACTERS = 500;
 
 /** Responds to a call with the task that its work has become. */
-export function goesOn(call: Call, task: Task): Answer {
+export function answerWithTask(call: Call, task: Task): Answer {
   const result = hasTasks(call)
     ? { resultType: "task", ...printTask(task, call.engine.clock()) }
     : handOverResult(task, call);

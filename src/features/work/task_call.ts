@@ -26,8 +26,8 @@ import { argumentsOf, invalidParams } from "../../core/protocol/messages.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
 import type { LastingCall, TaskEngine } from "./task_engine.ts";
 import {
+  answerWithTask,
   checkKnowsTasks,
-  goesOn,
   hasTasks,
   resultOfTask,
   unknownTaskResult,
@@ -81,7 +81,8 @@ export const taskCalls: LongCalls = {
   taskOf(call, tool) {
     const own = call as LastingCall;
     if (tool.task !== undefined && hasTasks(call)) {
-      return async (toolCall) => goesOn(call, await startTask(toolCall, own));
+      return async (toolCall) =>
+        answerWithTask(call, await startTask(toolCall, own));
     }
     if (!isAlwaysTask(tool)) return undefined;
     if (!mayOutlast(tool)) {
@@ -146,7 +147,7 @@ async function runAsTask(
 function answerWith(call: Call, task: Task): Answer {
   return isTerminal(task.status)
     ? print(call, resultOfTask(task, call))
-    : goesOn(call, task);
+    : answerWithTask(call, task);
 }
 
 /** Begins a task. It counts in the tool's limit `callsAtOnce` until it ends. */
@@ -329,7 +330,7 @@ async function handOver(
       if (!isFree(call, tool)) return false;
       CallContext.moveToTask(context, work);
       running.delete(call);
-      settleCall(call, goesOn(call, task));
+      settleCall(call, answerWithTask(call, task));
       if (!tool.isDeclaredLong) call.advise(UNDECLARED);
       return true;
     },

@@ -49,7 +49,7 @@ import type { WaitRecord } from "../questions/wait_record.ts";
 import { setWake } from "../../core/store/waiting_work.ts";
 
 /** The claim on a run, or the reason why it was not claimed. */
-export type Taking =
+export type ClaimAttempt =
   | { claim: Claim }
   | {
     /**
@@ -124,7 +124,10 @@ export function taskRunStore(
      *
      * @param measure reads the size of a run whose process has died
      */
-    async take(wake: Wake, measure: () => Promise<RunSize>): Promise<Taking> {
+    async take(
+      wake: Wake,
+      measure: () => Promise<RunSize>,
+    ): Promise<ClaimAttempt> {
       const { taskId } = wake;
       const [task, entry, held] = await database.getMany<
         [TaskRecord, RunRecord, TaskLease]

@@ -19,7 +19,7 @@ import {
   tasksOfKey,
 } from "../../../src/core/kv/keys.ts";
 import {
-  type Taking,
+  type ClaimAttempt,
   taskRunStore,
 } from "../../../src/features/work/task_runs.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
@@ -80,7 +80,7 @@ async function wakesOf(kv: Deno.Kv): Promise<Wake[]> {
   return await wakeStore(new Database(kv)).due(10);
 }
 
-function claimOf(taking: Taking): Claim {
+function claimOf(taking: ClaimAttempt): Claim {
   assert("claim" in taking, JSON.stringify(taking));
   return taking.claim;
 }
