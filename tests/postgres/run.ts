@@ -14,6 +14,7 @@ const SUITES = [
   "tests/core/kv/",
   "tests/core/store/",
   ...storesOfFeatures(),
+  "tests/features/approvals/approval_accounts_test.ts",
   "tests/interop/approvals_test.ts",
   "tests/process/approval_kills_test.ts",
   "tests/trips/",

@@ -78,12 +78,12 @@ export function WaitingSection(
                 <bdi>{shownMessage(message, MAX_LISTED_CHARACTERS)}</bdi>
               </p>
               <p class="small soft">
-                Asked by <ToolOfWork {...tool} />
-                {person !== undefined && (
+                Asked by {person !== undefined && (
                   <>
-                    {" "}for <bdi>{displayName(person)}</bdi>
+                    <bdi>{displayName(person)}</bdi>, with{" "}
                   </>
-                )} <PastTime at={createdAt} now={now} />
+                )}
+                <ToolOfWork {...tool} /> <PastTime at={createdAt} now={now} />
                 {isPaused && ". Resume its connection, then answer here."}
               </p>
             </li>

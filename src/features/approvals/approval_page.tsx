@@ -175,7 +175,7 @@ export function ApprovalPage(props: ApprovalProps) {
           </FactRow>
         )}
         <FactRow term="Who asks">
-          <ClientNameAndBadge client={client} /> for{" "}
+          <ClientNameAndBadge client={client} />, with the tool{" "}
           <ToolTitle {...props} hasName />,{" "}
           <PastTime at={approval.createdAt} now={now} />. It can be approved
           until{" "}

@@ -301,8 +301,9 @@ Deno.test("an old confirmation is worth nothing for a passkey that was removed a
 });
 
 Deno.test("a removed passkey opens nothing, and whoever removes it cannot take its place for a day", async () => {
+  const recorded = recordLog();
   using _time = new FakeTime();
-  await using server = await start();
+  await using server = await start({ ...recorded });
   const call = await clientOf(server, "2026");
   const wanted = linkOf(await resultOf(call("wipe")));
   const bare = await open(server, wanted);
@@ -315,6 +316,8 @@ Deno.test("a removed passkey opens nothing, and whoever removes it cannot take i
   await openPasskeys(visitor);
   await visitor.press("/account/passkeys/remove");
   assert.doesNotMatch(visitor.words, /Phone/);
+  const told = recorded.events.filter(({ audit }) => audit);
+  assert.equal(told.at(-1)?.message, "Passkey removed");
   visitor.page = await visitor.browser.open(wanted);
   assert.match(visitor.words, /You need a passkey for this/);
   await send(visitor, wanted, signed);
