@@ -185,7 +185,7 @@ export type { Environment } from "./core/settings/setting.ts";
 export { CatalogueError } from "./core/catalogue/compiled_definitions.ts";
 export { ServiceError } from "./core/server/lifecycle.ts";
 
-/** Zod, in which schemas are written: the same copy that checks them. */
+/** Zod, for schemas: the copy that the server itself uses. */
 export * as z from "zod";
 export type { Hono } from "@hono/hono";
 export type {

@@ -166,7 +166,7 @@ export function serverAddress(
   return { url: parseUrl("HOST and PORT", url), token };
 }
 
-/** Parses the address of a server. Adds `/mcp` if it has no path. */
+/** Parses the URL of a server. Adds `/mcp` if it has no path. */
 function parseUrl(name: string, text: string): string {
   let url: URL;
   try {

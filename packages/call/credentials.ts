@@ -36,7 +36,7 @@ export interface CredentialsOptions {
 
 const METADATA_MILLISECONDS = 30_000;
 
-/** The remaining lifetime at which a token is refreshed before use. */
+/** A token with less than this lifetime is refreshed before use. */
 const SOON_MILLISECONDS = 30_000;
 
 const NOTHING = Promise.resolve(undefined);

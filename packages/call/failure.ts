@@ -42,10 +42,7 @@ export function usageFailure(message: string): UsageFailure {
   return new UsageFailure(message, Exit.usage);
 }
 
-/**
- * Adds the `/mcp` URL to the error if a URL is not an MCP endpoint, because
- * people give a server's BASE_URL.
- */
+/** Adds the `/mcp` URL to an error, because people give a server's BASE_URL. */
 export function withAddress(error: unknown, url: string): unknown {
   const { status, message } = error as { status?: number; message?: string };
   const isElsewhere = status === 404 || status === 405;

@@ -12,7 +12,7 @@ export interface KeptSignIn {
   tokens: Tokens;
 }
 
-/** The file of one server. Processes take turns in changing it. */
+/** The file of one server, which one process at a time changes. */
 export class KeptSignInFile {
   private constructor(
     private readonly directory: string,

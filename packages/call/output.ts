@@ -65,7 +65,7 @@ export function listOf(value: unknown): Json[] {
     : [];
 }
 
-/** Prints results in the form that a command line asks for. */
+/** Prints results in the form that the command line asks for. */
 export class Output {
   constructor(
     private readonly terminal: Terminal,
@@ -155,7 +155,9 @@ export class Notices {
     } else this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
 
-  /** Reports that the server stopped or resumed answering about a task. */
+  /**
+   * Reports that the server stopped responding about a task, or responds again.
+   */
   showAnswering(isAnswering: boolean): void {
     this.terminal.report(
       isAnswering

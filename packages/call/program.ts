@@ -14,7 +14,7 @@ import {
 import { print } from "./standard_output.ts";
 
 /**
- * Splits a command line into its options and the other words.
+ * Splits a command line into its options and its other words.
  *
  * @throws {Failure}
  */

@@ -87,7 +87,7 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
   linux: ["xdg-open"],
 };
 
-/** Opens an address in the person's browser. Returns false if there is none. */
+/** Opens a URL in the person's browser. Returns false if there is none. */
 export function openBrowser(
   url: string,
   env: (name: string) => string | undefined,

@@ -1,5 +1,5 @@
 /**
- * The values that the schemas of tools allow, also in words.
+ * The values that a tool's schema allows, and their descriptions.
  *
  * @module
  */
@@ -89,8 +89,8 @@ export function choicesOf(schema: Json): Choice[] | undefined {
 }
 
 /**
- * Lists the schemas of which a value has to match one. Schemas that accept any
- * string come last.
+ * Lists the alternative schemas of which a value has to match one, those that
+ * accept any string last.
  */
 export function alternativesOf(schema: Json, root: Json): Json[] {
   const isText = ({ type }: Json) => type === "string" ? 1 : 0;

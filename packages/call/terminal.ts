@@ -50,8 +50,8 @@ export class Terminal {
   };
 
   /**
-   * Shows progress: on a terminal, one line that is overwritten; elsewhere, a
-   * line each.
+   * Shows progress: on a terminal in one line, which is overwritten; elsewhere
+   * in new lines.
    */
   progress(text: string): void {
     if (!this.isSeen) return this.report(harmlessLine(text));

@@ -19,8 +19,8 @@ type Main = (args: readonly string[]) => Promise<number>;
 
 /**
  * The help text of a verb, its program, and the permissions that it keeps
- * besides network and environment; all by default: SQLite copies a database
- * only where nothing is forbidden.
+ * besides network and environment. All by default, because SQLite copies a
+ * database only if nothing is forbidden.
  */
 type Verb = [
   words: string,
@@ -50,9 +50,7 @@ async function cores(): Promise<Main> {
   };
 }
 
-/**
- * The command that the verb `cores` of {@linkcode VERBS} runs if none is given.
- */
+/** The command that the verb `cores` of {@linkcode VERBS} runs by default. */
 export const SERVER = "deno run --quiet -P --no-prompt --unstable-net " +
   "--env-file=.env main.ts";
 

@@ -14,7 +14,7 @@ import {
 } from "./connection.ts";
 
 export interface RequestOptions {
-  /** Cancels the request in the way of its protocol revision. */
+  /** Cancels the request, as its MCP revision prescribes. */
   signal?: AbortSignal;
 }
 
@@ -218,10 +218,7 @@ export class Client extends Connection {
     }
   }
 
-  /**
-   * The message of the reason with which a question's signal fires if the
-   * question was answered elsewhere.
-   */
+  /** The abort reason's message for a question that was answered elsewhere. */
   static readonly ANSWERED = "Answered elsewhere";
 
   /**

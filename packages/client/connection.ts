@@ -86,11 +86,9 @@ export interface ClientOptions {
   headers?: () => Record<string, string>;
   clientInfo?: { name: string; version: string };
   capabilities?: Json;
-  /** The lowest level of log messages to ask for; none by default. */
+  /** The lowest level of log messages to request; none by default. */
   logLevel?: string;
-  /**
-   * The listed tools, some of which need arguments to be repeated in headers.
-   */
+  /** The listed tools. Some need arguments to be repeated in headers. */
   tools?: readonly ListedTool[];
   /** Answers a question. If absent, a question is an error. */
   onQuestion?: (question: Question) => Json | Promise<Json>;
@@ -98,15 +96,15 @@ export interface ClientOptions {
   onNotification?: (method: string, params: Json) => void;
   /** Called with the state of the task that a request became. */
   onTask?: (task: TaskState) => void;
-  /** Called when no server responds about a task, and when one does again. */
+  /** Called when no server responds about a task, and again when one does. */
   onAnswering?: (isAnswering: boolean) => void;
   /** Called before a request is repeated with the answers of one round. */
   onRound?: () => void;
 }
 
 /**
- * The connection of a client to its server: a session, or since MCP 2026-07-28
- * requests that each carry what a session would know.
+ * The connection of a client to its server: a session or, since MCP 2026-07-28,
+ * requests that are complete in themselves.
  */
 export class Connection {
   /** The request IDs of responses. */
@@ -230,7 +228,7 @@ export class Connection {
   }
 
   /**
-   * Counts open brackets outside of strings. This costs far less than a walk.
+   * Counts open brackets outside of strings, which costs far less than parsing.
    */
   static #isTooDeep(json: string): boolean {
     let open = 0;

@@ -67,9 +67,7 @@ export interface SignInOptions {
   metadataUrl?: string;
   /** Scopes, separated by spaces; by default those that the server names. */
   scope?: string;
-  /**
-   * True if a refresh token is wanted, even if that takes a scope of its own.
-   */
+  /** True if a refresh token is wanted, even if it needs a scope of its own. */
   isLasting?: boolean;
   /** Sends requests; the global `fetch` by default. */
   fetch?: typeof fetch;

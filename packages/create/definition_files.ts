@@ -159,8 +159,8 @@ export function listDefinition(
 }
 
 /**
- * Makes a server serve the definitions of a kind. Undefined if the server's
- * source does not have the form that this command writes.
+ * Returns the source of a server that also serves the definitions of a kind.
+ * Undefined if it does not have the form that this command writes.
  */
 export function serveList(kind: Kind, server: string): string | undefined {
   const list = `${kind}s`;

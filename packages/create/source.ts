@@ -47,7 +47,7 @@ interface OwnConfiguration {
   compilerOptions: Record<string, string>;
 }
 
-/** Finds the copy that this module is a part of. */
+/** Finds the copy that contains this module. */
 export async function findSource(): Promise<Source> {
   const root = new URL("../..", import.meta.url);
   if (root.protocol === "file:") {

@@ -21,7 +21,7 @@ function firstInput({ inputSchema: { properties = {} } }: Loose): Loose {
   );
 }
 
-/** The parts, by the names under which the script gets them. */
+/** The parts, by their names in the script. */
 export const PARTS = {
   hostView,
   devClient,

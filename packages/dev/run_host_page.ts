@@ -165,8 +165,8 @@ export async function runHostPage(
   }
 
   /**
-   * The end of a sign-in from which the browser returns. Nothing is shown
-   * before.
+   * The end of the sign-in from which the browser has just returned. Until then
+   * nothing is shown.
    */
   const back = client.comeBack().catch((error) => complain(error.message));
 

@@ -79,8 +79,8 @@ async function checkCard(site: Site): Promise<string> {
 }
 
 /**
- * Makes a check of a link: in the start page, or in the metadata as a member
- * whose name contains the link's kind.
+ * Makes a check for a link in the start page or in the metadata, whose members
+ * have the link's kind in their names.
  */
 function linkCheck(
   name: string,

@@ -246,9 +246,7 @@ async function checkHalfSent(site: Site): Promise<string> {
   );
 }
 
-/**
- * The two unfinished requests, and the settings by which a proxy limits them.
- */
+/** The two unfinished requests, and the settings of proxies that limit them. */
 const HALF_SENT = [
   {
     more: "accept: ",

@@ -1,6 +1,6 @@
 /**
  * The checks that known clients can register and send a person to the sign-in
- * page, and that dangerous ones cannot.
+ * page, and that unsafe ones cannot.
  *
  * @module
  * @see RFC 7591, RFC 6749 §4.1

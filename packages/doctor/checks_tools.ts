@@ -9,7 +9,10 @@ import { type Store, type StoreCheck, STORES } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { costWords } from "./list_cost.ts";
 
-/** The checked members of a tool; members of another type count as absent. */
+/**
+ * The members of a tool that are checked. Members of another type count as
+ * absent.
+ */
 interface ListedTool {
   name: string;
   title: string;

@@ -18,7 +18,7 @@ export interface Finding {
   result: "ok" | "warning" | "failed" | "skipped";
   found: string;
   fix?: string;
-  /** For `skipped`: the name of the finding that is its cause. */
+  /** For `skipped`: the name of the finding that caused this one. */
   cause?: string;
 }
 

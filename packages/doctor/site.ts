@@ -52,9 +52,7 @@ export interface SiteOptions {
    * sent.
    */
   connect?(origin: URL): Promise<Connection>;
-  /**
-   * True if the server's settings are known and name no proxy in front of it.
-   */
+  /** True if the server's settings are known and name no proxy. */
   namesNoProxy?: boolean;
   /**
    * The maximum time to wait for the response to an unfinished request; 15,000
@@ -392,9 +390,9 @@ export function baseUrlFix({ base }: Pick<Site, "base">): string {
 }
 
 /**
- * Lists the URLs that may be the MCP endpoint, the likeliest first. At `/`
- * there may be one of our servers. A path may be the MCP endpoint itself, or a
- * server whose endpoint is below it.
+ * Lists the URLs that may be the MCP endpoint, the likeliest first. The root of
+ * an origin may be one of our servers. A path may be the MCP endpoint itself,
+ * or a server whose endpoint is below it.
  */
 function endpointsFor(url: string): string[] {
   const { origin, pathname } = new URL(url);

@@ -75,7 +75,7 @@ export function parseFlags(args: readonly string[]): Flags {
   throw usageFailure(`Not understood: ${more.join(" ")}\n${USAGE}`);
 }
 
-/** The part of a terminal that the command needs; a test passes its own. */
+/** The part of a terminal that the command needs. A test passes its own. */
 export interface ImportTerminal {
   print(text: string): void;
   /** Asks for a line. Undefined if no one can answer. */

@@ -66,7 +66,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   };
 }
 
-/** Makes a name from a title, without words that every title has. */
+/** Makes a name from a title. Omits words that every title has. */
 function nameOf(title: string): string {
   const usual =
     /(?<=^|_)(?:the|apis?|openapi|swagger|v\d+|rest|http|spec|specification)(?=_|$)/g;
@@ -121,8 +121,8 @@ function tokensOf(operation: Operation, details: Details): number {
 
 /**
  * Makes a JSON Schema about as long as the one that Zod will make. Components
- * are made in the order of {@linkcode checkWrittenOut}, so that the text is no
- * longer than was checked.
+ * are made in the order of {@linkcode checkWrittenOut}, so that the text is not
+ * longer than that function allows.
  */
 function schemaJson(
   schema: Plain,

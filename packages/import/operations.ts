@@ -146,7 +146,7 @@ const stemsOf = (text: string) =>
     .map((word) => word.replace(/e?s?$/, ""));
 
 /**
- * Joins the texts about an operation, without a summary that the rest repeats.
+ * Joins the texts about an operation. Omits a summary that the others repeat.
  */
 function joined(summary: string, words: unknown, method: string): string {
   const [first, rest] = [sentence(summary), sentence(words, 700)];

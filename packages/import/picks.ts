@@ -16,8 +16,8 @@ export const MOST_AT_ONCE = 40;
 const namesOf = ({ id, name, aliases }: ImportItem) => [id, name, ...aliases];
 
 /**
- * Finds the items that patterns name: an ID, a name at the source or of the
- * tool, or any of them with `*`.
+ * Finds the items that patterns match: an ID, a name at the source or of the
+ * tool, or any of these with `*`.
  *
  * @throws {Failure} for a pattern that matches no item
  */
@@ -55,7 +55,10 @@ export function picked<I extends ImportItem>(
  */
 const tokensOf = (item: ImportItem) => attempt(() => item.tokens());
 
-/** Describes the tokens of an item's tool, or why there can be none. */
+/**
+ * Describes the tokens that an item's tool costs, or why the tool cannot be
+ * made.
+ */
 function costOrFault(item: ImportItem): string {
   try {
     return `${item.tokens()} tokens`;

@@ -183,9 +183,9 @@ export class ImportProject {
   }
 
   /**
-   * Adds the tools that are missing to the module that lists them, and returns
-   * its text. Undefined if none is missing, or if the module does not have the
-   * form that `create` makes.
+   * Adds missing tools to the module that lists them, and returns its text.
+   * Undefined if no tool is missing, or if the module does not have the form
+   * that `create` makes.
    */
   async listed(
     names: readonly string[],

@@ -11,8 +11,8 @@ export interface SampleOptions {
   /** True to include optional members. */
   all?: boolean;
   /**
-   * The number of values that may still be made, because a schema may contain
-   * itself twice.
+   * The number of values that may still be made; a schema may contain itself
+   * twice.
    */
   left?: number;
   /** The number of values that may still be compared with a schema. */
@@ -204,8 +204,8 @@ const MAX_STEPS = 20;
 /**
  * Compiles a pattern that may run on callers' texts. Undefined for a pattern of
  * another dialect, and for one that may be slow: a pattern must begin with `^`,
- * and have no groups. If it has several quantifiers, every combination of their
- * lengths counts as a step.
+ * have no groups, and have few combinations of the lengths that its quantifiers
+ * allow.
  */
 export function safePattern(pattern = ""): RegExp | undefined {
   const bones = pattern
@@ -238,8 +238,8 @@ function compiled(pattern: string): RegExp | undefined {
 
 /**
  * Tests a text against a pattern that surely runs quickly: the text is short,
- * and the pattern has at most four choices, and repeats no group. Undefined for
- * other patterns, which are never run.
+ * the pattern has at most four choices, and no group is repeated. Undefined for
+ * other patterns, which are not run.
  */
 function matches(pattern: string, text: string): boolean | undefined {
   const isQuick = text.length <= 20 && !/\)[*+?{]|\\[\dk]/.test(pattern) &&

@@ -159,8 +159,7 @@ export class Schemas {
   }
 
   /**
-   * Adds the values of the discriminator that mean a variant to this variant of
-   * a union.
+   * Adds the discriminator's values for this variant to the variant of a union.
    */
   #told(discriminator: unknown, variant: unknown, plain: Plain): Plain {
     const { propertyName, mapping } = Object(discriminator);
@@ -410,7 +409,9 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
   return end > most / 3 ? cut.slice(0, end + 1) : `${cut.slice(0, -1).trim()}…`;
 }
 
-/** The number of its own characters for which a schema counts once more. */
+/**
+ * The length of a schema, in characters of its own, at which it counts twice.
+ */
 const MAX_LENGTH = 400;
 
 /** Counts the characters of a schema that have no other limit. */

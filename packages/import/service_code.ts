@@ -28,7 +28,7 @@ export interface UsedService {
    * or none.
    */
   isPersonal: boolean;
-  /** The constant of the settings with the further keys that tools send. */
+  /** The constant for the settings of further keys that tools send. */
   keys?: string;
   along: readonly SentAlong[];
   /** The settings of a test by name, each with its code, such as `api.url`. */
@@ -44,7 +44,7 @@ export interface ServiceCode extends UsedService {
 
 const NO_OTHER = "the document has no other place.";
 
-/** The notes about keys in places where others may see them. */
+/** The notes about keys that others may see. */
 const NOTES = new Map<string, string>([
   ["query", `Its key goes into addresses, which proxies may log: ${NO_OTHER}`],
   ["cookie", `Its key goes into a cookie: ${NO_OTHER}`],

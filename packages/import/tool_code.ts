@@ -23,7 +23,7 @@ import { ZodCode } from "./zod_code.ts";
 /** The name of the argument that becomes a request's body. */
 export const BODY = "body";
 
-/** The lines of a tool whose calls a person must approve. */
+/** The source lines for a tool whose calls a person must approve. */
 export const APPROVAL =
   "// A person approves each call: take this out if they need not.\napproval: {},\n";
 

@@ -33,7 +33,7 @@ const UNIQUE = ".refine((all) => " +
   "new Set(all.map((it) => JSON.stringify(it))).size === all.length, " +
   '"No item may be there twice")';
 
-/** True for an array whose test has a sample without repeated items. */
+/** True for an array whose sample has no repeated items. */
 const isUnique = ({ uniqueItems, minItems = 0 }: Plain) =>
   uniqueItems && minItems <= 1;
 
@@ -171,8 +171,8 @@ export class ZodCode {
 
   /**
    * Orders the variants of a union so that no object of one variant matches an
-   * earlier one, which would drop unknown members. Undefined if there is no
-   * such order.
+   * earlier one: that one would drop its unknown members. Undefined if there is
+   * no such order.
    */
   #apart(union: readonly Plain[], isOneOf: boolean): Plain[] | undefined {
     const isObject = (it: Plain) => {
@@ -257,8 +257,8 @@ export class ZodCode {
 }
 
 /**
- * Adds the default to the description. As a value it would be sent, and could
- * undo an earlier choice.
+ * Adds the default to the description. As a default value it would be sent, and
+ * could undo an earlier choice.
  */
 export function descriptionOf(schema: Plain): string | undefined {
   const { description, defaultValue } = schema;

@@ -12,7 +12,7 @@ import type { CommandLine } from "./command_line.ts";
 import { refusal } from "./database.ts";
 import type { Register } from "./register.ts";
 
-/** The person who runs a command, and the database register that it uses. */
+/** The person who runs a command, and the register of people and clients. */
 export interface Operator {
   register: Register;
   log: Logger;

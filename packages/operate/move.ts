@@ -52,7 +52,7 @@ async function open(kvPath: string, isSecond: boolean): Promise<Kv> {
 
 /**
  * True if a process has the database open, even an idle one. False for a file
- * that is no database: opening it reports the reason.
+ * that is no database: opening it later reports the reason.
  */
 function isOpenElsewhere(path: string): boolean {
   using database = new DatabaseSync(path);

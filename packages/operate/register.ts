@@ -32,7 +32,10 @@ import { taskStore } from "../../src/features/work/tasks.ts";
 import { waitRecords } from "../../src/features/questions/wait_records.ts";
 import { waitStore } from "../../src/features/questions/waits.ts";
 
-/** More than `OAUTH_LEDGER_DAYS` may be, so that all stored calls are shown. */
+/**
+ * More days than `OAUTH_LEDGER_DAYS` allows, so that all stored calls are
+ * shown.
+ */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
 
 /** A client that people have connected. */

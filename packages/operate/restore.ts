@@ -23,8 +23,8 @@ export const LAYOUT = 5;
 
 /**
  * Refuses a file on which a server would not start: a database of another
- * layout, one with records of a server but no layout, or a move that was
- * interrupted. A file without the table of Deno KV is not refused.
+ * layout, one with records of a server but no layout, or the result of an
+ * interrupted move. A file without the table of Deno KV is accepted.
  */
 function checkLayout(path: string): void {
   using database = new DatabaseSync(path, { readOnly: true });

@@ -41,7 +41,7 @@ interface Mutation {
 export interface PackedCommit {
   /** The arguments of `kv_commit`. */
   values: Buffer[];
-  /** The hashes of the keys whose changes other processes are notified of. */
+  /** The hashes of the keys whose changes are announced to other processes. */
   announced: ReadonlySet<string>;
 }
 

@@ -8,11 +8,14 @@ import { isIP } from "node:net";
 import type { Address, Tls } from "./address.ts";
 import { PostgresError } from "./failure.ts";
 
-/** The time limit of a statement: a commit that timed out has ended by then. */
+/**
+ * The time limit of a statement. After it, a commit without a response has
+ * ended.
+ */
 const STATEMENT_MILLISECONDS = 4500;
 /**
- * The time limit to connect, less than that of an operation, so that the log
- * has the reason.
+ * The time limit to connect. Shorter than an operation's, so that the log has
+ * the reason.
  */
 const CONNECT_MILLISECONDS = 4500;
 

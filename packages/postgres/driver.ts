@@ -106,7 +106,7 @@ export class Connections {
   /**
    * Runs a `select`: one round trip on a free connection.
    *
-   * @throws {PostgresError} if the response is another statement's
+   * @throws {PostgresError} if the response belongs to another statement
    */
   async query({ name, text, values }: Statement): Promise<Row[]> {
     const client = await this.#pool.connect();
@@ -226,7 +226,9 @@ export class NotificationConnection {
     this.#client?.unref();
   }
 
-  /** True if there is no pooler, which reports process numbers of its own. */
+  /**
+   * True if there is no pooler. Poolers report process numbers of their own.
+   */
   async isDirect(): Promise<boolean> {
     const client = this.#client!;
     const { rows: [row] } = await client.query("select pg_backend_pid() as id");

@@ -132,7 +132,7 @@ for (
   ]
 ) REASONS[alias] = REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 
-/** The codes of commits that did not get a lock. */
+/** The codes of commits that failed to get a lock. */
 const LOCKED = ["55P03", "40P01", "40001"];
 
 /**

@@ -11,8 +11,8 @@
 export const MAX_LOCKS = 32;
 
 /**
- * The steps from an empty database to the layout of this version. A released
- * step is never changed.
+ * The steps from an empty database to the layout of this version. Released
+ * steps never change.
  */
 const STEPS: readonly ((schema: string) => string)[] = [tables];
 
@@ -52,7 +52,7 @@ end
 $layout$`;
 }
 
-/** Makes the statement that reads the properties of a database at a start. */
+/** Makes the statement that reads the properties of a database at the start. */
 export function statusSql(schema: string): string {
   return `select
   current_setting('server_version_num')::int as version,
@@ -103,8 +103,8 @@ export function channelOf(schema: string): string {
 }
 
 /**
- * Makes the statement by which the listening connection shows that a process
- * uses the tables, while the connection lasts.
+ * Makes the statement of the listening connection which shows, as long as the
+ * connection lasts, that a process uses the tables.
  */
 export function presenceSql(schema: string): string {
   return `select pg_advisory_lock_shared(

@@ -37,7 +37,7 @@ interface PostgresParts {
   schema: string;
   /** The database, without its password. */
   place: string;
-  /** True if other processes are notified of changes of the key. */
+  /** True if changes of the key are announced to other processes. */
   isAnnounced(key: KvKey): boolean;
 }
 
@@ -85,7 +85,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
 
   /**
    * Rejects if the tables were replaced since the start, and makes every later
-   * operation reject too: caches have records of the old tables.
+   * operation reject too, because caches have records of the old tables.
    */
   async checkPlace(): Promise<void> {
     this.#see(await this.#query(this.#statements.identity()));
@@ -156,8 +156,8 @@ export class PostgresKv implements Kv, AsyncDisposable {
   }
 
   /**
-   * Counts the other processes that have the database open, except those behind
-   * a pooler that passes on no notifications.
+   * Counts the other processes that have the database open, except those that
+   * get no notifications because of a pooler.
    */
   async countOthers(): Promise<number> {
     const [row] = await this.#query(this.#statements.users());
@@ -221,8 +221,8 @@ function closed(): KvClosedError {
 }
 
 /**
- * Makes the entry of a key from its row; without a row or value, the entry of a
- * missing record.
+ * Makes the entry of a key from its row. Without a row or value, the entry has
+ * no value.
  */
 function entryOf(key: KvKey, row?: Row): KvEntryMaybe {
   const bytes = row?.value as Buffer | null | undefined;

@@ -126,7 +126,7 @@ export type AccountPageServices = AuthServices & {
 
 /** A search in the latest calls. */
 export interface CallFilter {
-  /** The beginnings of words in a person's name. */
+  /** A search for people: prefixes of words in their names. */
   person?: string;
   /** Part of a client's name. */
   client?: string;
@@ -139,7 +139,7 @@ export interface CallFilter {
 export interface AccountPageAddition {
   /** Makes the feature's parts, in the order of the navigation. */
   parts?(services: AccountPageServices): readonly AccountPagePart[];
-  /** Adds further routes to the pages of the feature's parts. */
+  /** Adds more routes for the pages of the feature's parts. */
   routes?(
     app: Hono<AppEnv>,
     services: FormServices,
@@ -158,7 +158,7 @@ export interface AccountPageAddition {
   ): Promise<readonly { service: string; createdAt: number }[]>;
   /**
    * Lists the services at which a person's keys and tokens remain valid after
-   * their deletion here.
+   * they are deleted here.
    */
   unrevokedOf?(subject: string, services: AuthServices): Promise<string[]>;
   /** Makes a section of the first part, below the open questions. */

@@ -99,7 +99,7 @@ export function accountSessionStore(database: Database) {
 
     /**
      * Makes the write that stores a new personal access token for five minutes,
-     * so that it can be shown.
+     * in which it can be shown.
      */
     async keepMade(id: string, grantId: string, token: string): Promise<Write> {
       // The token is encrypted with the session's cookie.

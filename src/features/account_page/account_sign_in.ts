@@ -170,8 +170,8 @@ export function accountSignIn(services: FormServices) {
       c.req.query("state")?.startsWith(STATE_PREFIX) === true,
 
     /**
-     * Lists the `state` of a provider's response, which alone proves that the
-     * response is genuine.
+     * Lists the `state` of a provider's response, which proves by itself that
+     * the response is genuine.
      */
     shown: (c: Context): PresentedCredential[] => {
       const [, value = ""] = STATE.exec(c.req.query("state") ?? "") ?? [];

@@ -1,6 +1,6 @@
 /**
- * Passes a notice to the next account page in the URL, encrypted for the
- * session, so that nobody else's link can put text on the page.
+ * Passes a notice to the next account page, encrypted for the session in the
+ * URL. So a link from someone else cannot put text on the page.
  *
  * @module
  */

@@ -112,7 +112,8 @@ export function signInGuard(
 /**
  * Checks that a provider has just authenticated the person again. Someone at
  * the browser could remove our `max_age` or `prompt` from the request. So an
- * OpenID provider must send `auth_time`, which proves that the request arrived.
+ * OpenID provider must send `auth_time`, by which we know that the request was
+ * intact.
  *
  * @throws {HttpError} 403
  */
@@ -143,9 +144,10 @@ export function isFreshNow(
 }
 
 /**
- * Checks that the provider has just authenticated the person, so that someone
- * else at the open browser cannot do `what`.
+ * Checks that the provider has just authenticated the person, because someone
+ * else may be at the open browser.
  *
+ * @param what the action that needs it, for the message
  * @throws {HttpError} 403
  */
 export function checkFresh(

@@ -161,7 +161,7 @@ function TokenForm(
   );
 }
 
-/** A new token, with the focus so that it is scrolled into view. */
+/** A new token. It gets the focus, so that it is scrolled into view. */
 function MadeToken({ name, token }: { name: string; token?: string }) {
   return (
     <div class="note good" role="status" tabindex={-1} autofocus>

@@ -18,8 +18,8 @@ const CHECK_MILLISECONDS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * Runs the `check` of a service, and returns its result as `told`. Undefined if
- * it took too long. If the result is a response, its body is cancelled.
+ * Runs the `check` of a service, and returns its result as `told`. Undefined
+ * after the time limit. If the result is a response, its body is cancelled.
  *
  * @param signal aborts the check
  */

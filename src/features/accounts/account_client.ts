@@ -45,7 +45,7 @@ export interface RedeemedAccount {
 }
 
 /**
- * The authorization server to which a person was sent, for services that may
+ * The authorization server at which the person signs in, for services that may
  * change it.
  */
 interface At {

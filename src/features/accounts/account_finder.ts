@@ -169,8 +169,10 @@ interface Asked {
 }
 
 /**
- * @throws {ToolError} unless the caller is a person who can sign in here, whose
- * personal access token, if used, allows accounts
+ * Checks that the caller is a person who can sign in here, and that a personal
+ * access token allows accounts.
+ *
+ * @throws {ToolError}
  */
 function checkMayHave(
   caller: Caller,
@@ -445,7 +447,7 @@ class CallAccounts {
     return found;
   }
 
-  /** Makes the call keep an account, even if another is connected later. */
+  /** Binds the call to an account, even if another is connected later. */
   #stayWith({ value }: Found<AccountRecord>) {
     const { service, label, accountId, createdAt } = value;
     if (this.#begun.has(service)) return;

@@ -99,8 +99,8 @@ export class AccountKeys {
   }
 
   /**
-   * True if only the API's responses can show that the tokens of an account
-   * have ended: they have no refresh token, and the service has no `check`.
+   * True if only a response of the API can reveal that an account's tokens have
+   * ended: they have no refresh token, and the service has no `check`.
    */
   async endUnseen(
     service: OAuthAccount,

@@ -49,8 +49,8 @@ export function originOf(service: Pick<AccountService, "api">): string {
 }
 
 /**
- * True if a pasted key may be sent to a service: the API has the origin for
- * which the key was pasted.
+ * True if a pasted key may be sent to a service: the API still has the origin
+ * for which the key was pasted.
  */
 export function isKeyFor(
   { api, oauth }: Pick<AccountRecord, "api" | "oauth">,
@@ -64,7 +64,7 @@ const MAX_FORMER_LABELS = 5;
 
 /**
  * The account that a new one replaces, and the members that the new record
- * takes from it.
+ * inherits.
  */
 export interface AccountReplacement
   extends Pick<AccountRecord, "label" | "formerLabels" | "standsInFor"> {
@@ -127,7 +127,8 @@ export function newAccountKey(
 }
 
 /**
- * Returns the last part of the database key of the only account at a service.
+ * Returns the last part of the database key for a person's only account at a
+ * service.
  */
 function singleId(service: string): string {
   return fingerprint(JSON.stringify([service, ""]));
@@ -138,8 +139,8 @@ function isSingle({ key, value }: Found<AccountRecord>): boolean {
 }
 
 /**
- * Returns `name`, with a number if another account has that name; `before` if
- * that is such a name and still free.
+ * Returns `name`, with a number if another account has that name. If `before`
+ * is such a numbered name and still free, returns `before`.
  */
 function freeName(
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Encrypts the keys of people's accounts. Each is bound to its record: who can
- * write the database cannot give it to another person.
+ * Encrypts the keys of people's accounts. Each is bound to its record, so that
+ * someone who can write to the database cannot give it to another person.
  *
  * @module
  */
@@ -45,8 +45,8 @@ export function accountSeals(sealing: Sealing) {
   }
 
   /**
-   * Decrypts a text, and returns it with its binding text. Undefined if that
-   * begins otherwise.
+   * Decrypts a text, and returns it with its binding text. Undefined if the
+   * binding text begins otherwise.
    */
   async function unseal(
     { sealed, keyId }: Sealed,

@@ -31,8 +31,8 @@ export function missingAccountSettings(
 }
 
 /**
- * Warns at startup of missing settings, and of encryption keys that do not
- * decrypt the accounts, of which one is tried.
+ * Warns at startup of missing settings, and of encryption keys that fail to
+ * decrypt one of the accounts.
  */
 export function warnOfAccounts(
   accounts: ServerAccounts,

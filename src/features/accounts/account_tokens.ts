@@ -12,7 +12,8 @@ import { recordLeases } from "../../core/kv/record_leases.ts";
 import { REFRESH_LEASE_SECONDS } from "../../core/oauth/lifetimes.ts";
 
 /**
- * The tokens of one read; they can be changed only if they are still stored.
+ * The tokens from one read. They can be replaced only while they are stored
+ * unchanged.
  */
 export interface AccountTokens extends Found<AccountRecord> {
   /** The record's database key and the time of connection, as one string. */

@@ -38,7 +38,7 @@ const NOTED_SECONDS = 60;
 
 export type AccountVault = ReturnType<typeof accountVault>;
 
-/** Opens the account store with the keys that decrypt it. */
+/** Opens the account store, with encryption keys. */
 export function accountVault(
   database: Database,
   { sealing, idleSeconds = 0, revokeSoon = () => {} }: {
@@ -111,7 +111,8 @@ export function accountVault(
     checkSeals,
 
     /**
-     * Finds a person's accounts, at most a second old, often without waiting.
+     * Finds a person's accounts, as they were at most a second ago, often
+     * without waiting.
      */
     find(
       subject: string,

@@ -34,13 +34,13 @@ export interface AccountRecord extends Leasable, Sealed {
   /** Former names, by which earlier calls and tasks find the account. */
   formerLabels?: readonly string[];
   /**
-   * The fingerprint of the account's ID at the service, which tells accounts of
-   * the same name apart.
+   * The fingerprint of the account's ID at the service. It distinguishes
+   * accounts of the same name.
    */
   accountId?: string;
   /**
    * The accounts that this one replaces, as the person chose. Calls and tasks
-   * that began with one of them now use this account.
+   * that began with one of them now use this one.
    */
   standsInFor?: readonly BegunNeeds[string][];
   /** The requested scopes; undefined for a pasted key. */
@@ -49,7 +49,7 @@ export interface AccountRecord extends Leasable, Sealed {
   given?: readonly string[];
   /** The only API origin to which a pasted key is sent. */
   api?: string;
-  /** The origin of OAuth tokens; absent for a pasted key. */
+  /** The data of OAuth tokens; absent for a pasted key. */
   oauth?: {
     /** Our client registration at the service: {@linkcode AccountClient.id}. */
     application: string;
@@ -60,8 +60,8 @@ export interface AccountRecord extends Leasable, Sealed {
   usedAt?: number;
   usedBy?: AccountUse;
   /**
-   * The time at which the service last refused the key or token; absent if it
-   * has accepted it since.
+   * The time at which the service last refused the key or token; absent once it
+   * accepts it again.
    */
   refusedAt?: number;
 }

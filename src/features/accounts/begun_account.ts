@@ -1,5 +1,5 @@
 /**
- * The account that a call or task began with. The call continues with no other
+ * The account with which a call or task began. The call continues with no other
  * account at that service, unless the person says so.
  *
  * @module
@@ -10,7 +10,7 @@ import { accountName, type AccountRecord } from "./accounts.ts";
 import type { Found } from "../../core/kv/database.ts";
 import type { KnownAccount } from "./revocation_record.ts";
 
-/** The account at one service that a call or task began with. */
+/** The account at one service with which a call or task began. */
 export type AccountOfCall = BegunNeeds[string];
 
 /**

@@ -35,7 +35,9 @@ export function connectEndpoints(services: ConnectServices) {
   const flow = connectFlow(services);
   const authorization = accountAuthorization(services, flow);
 
-  /** Checks a pasted key, then stores it or first asks for confirmation. */
+  /**
+   * Checks a pasted key. Then stores it, or shows a confirmation page first.
+   */
   async function connectKey(
     c: Context,
     visit: ConnectVisit & { service: PersonalKey },
@@ -128,7 +130,10 @@ export function connectEndpoints(services: ConnectServices) {
     return await flow.continueCalls(c, visit, found.value.label);
   }
 
-  /** A map, because a form could name a member of `Object.prototype`. */
+  /**
+   * A map instead of an object: a form could name a member of
+   * `Object.prototype`.
+   */
   const acts = new Map(Object.entries({
     connect,
     again: tryAgain,

@@ -51,9 +51,7 @@ export function connectFlow(services: ConnectServices) {
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 
-  /**
-   * Responds to the second submission of a form with the outcome of the first.
-   */
+  /** Responds to a form that was sent twice with the outcome of the first. */
   async function showKept(
     c: Context,
     visit: ConnectVisit,

@@ -81,7 +81,7 @@ export function SignedInAs(
   );
 }
 
-/** The form with its buttons and the ID of the waiting call. */
+/** The form with its buttons, which also sends the ID of the waiting call. */
 export function ConnectForm(
   { label, backTo, children, ...page }:
     & Pick<ConnectProps, "base" | "csrf" | "name" | "asked">

@@ -44,7 +44,7 @@ export type ConnectServices = AccountPageServices & {
   accountClients: ReadonlyMap<string, AccountClient>;
 };
 
-/** A service at which accounts can be connected, with what that needs. */
+/** A service at which accounts can be connected, with its OAuth client. */
 export interface ConnectedService {
   service: ConnectableService;
   vault: AccountVault;

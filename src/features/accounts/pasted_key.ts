@@ -123,7 +123,8 @@ export function describeAccount(told: unknown, key: string): DescribedAccount {
 }
 
 /**
- * Sends a key to its service. Returns the service's description of the account.
+ * Checks a key at its service, and returns the service's description of the
+ * account.
  *
  * @throws {KeyRefusal} unless the service accepts the key
  */

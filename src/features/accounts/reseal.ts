@@ -9,11 +9,10 @@ import type { Database, Found } from "../../core/kv/database.ts";
 import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
 
 /**
- * Encrypts all keys, and all tokens in the revocation queue, that have an old
- * encryption key, with the new one.
+ * Encrypts all keys, and all tokens in the revocation queue, with the new key.
  *
- * @returns `sealed`: the number of records; `resealed`: those encrypted again;
- * `left`: those that no key decrypts or that changed meanwhile
+ * @returns `sealed`: the number of records; `resealed`: those that had an old
+ * key; `left`: those that no key decrypts or that changed meanwhile
  */
 export async function resealAll(
   database: Database,

@@ -37,9 +37,9 @@ export interface KnownAccount {
 }
 
 /**
- * True if two accounts certainly differ in ID or name. While one of them is
- * connected, tokens of the other are revoked only then: many services revoke
- * all tokens of an account together.
+ * True if two accounts certainly differ in ID or name. Only then may the tokens
+ * of one be revoked while the other is connected: many services revoke all
+ * tokens of an account together.
  */
 export function isOtherAccount(
   one: KnownAccount,

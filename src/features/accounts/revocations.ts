@@ -16,9 +16,7 @@ import { type Logger, logRepeated } from "../../core/log/log.ts";
 import type { RevocationRecord } from "./revocation_record.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 
-/**
- * The time between polls; with the lease of a dead process, a minute in all.
- */
+/** The time between polls. A dead process delays a poll to at most a minute. */
 const POLL_MILLISECONDS = 20_000;
 
 /**
@@ -98,7 +96,7 @@ export class Revocations {
   });
 }
 
-/** The time for which a service that did not respond is left alone. */
+/** The time for which a service that did not respond is not tried again. */
 const SILENT_MILLISECONDS = 30_000;
 
 type Queued = Found<RevocationRecord>;

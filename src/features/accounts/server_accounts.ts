@@ -113,8 +113,8 @@ export class ServerAccounts {
   }
 
   /**
-   * Remembers which person a grant belongs to, for `readAhead`. A caller
-   * without a grant is remembered by its subject.
+   * Remembers which person a grant belongs to, for `readAhead`. Without a
+   * grant, the caller's subject is remembered.
    */
   note({ grantId, subject }: Pick<Caller, "grantId" | "subject">): void {
     const name = grantId ?? subject;
@@ -122,9 +122,9 @@ export class ServerAccounts {
   }
 
   /**
-   * Starts reading the accounts that earlier calls of a grant or subject
-   * needed, while the credential is read. The call then waits for one round
-   * trip to the database instead of two.
+   * Starts to read the accounts that earlier calls of a grant or subject
+   * needed, while the credential is still being read. So the call waits for one
+   * round trip to the database instead of two.
    */
   readAhead(name: string): void {
     const subject = this.#subjects.get(name);

@@ -36,9 +36,9 @@ function canContinue(
 }
 
 /**
- * Answers calls that wait for an account at a service: all whose account is
- * connected (`accept`), or the one that the person declines. Then resumes the
- * person's tasks, which look for the account again.
+ * Answers calls that wait for an account at a service: all whose account is now
+ * connected (`accept`), or the one for which the person declines. Then resumes
+ * the person's tasks, which look for the account again.
  */
 export async function answerWaitingCalls(
   { person, service, wait, vault }: {

@@ -41,8 +41,8 @@ const APPROVAL_OFFER = {
 const AUTHOR_MILLISECONDS = 5_000;
 
 /**
- * Returns the parts of a server and its tool that an approval depends on, as
- * text.
+ * Returns the properties of a server and its tool on which an approval depends,
+ * as text.
  */
 export function definitionOf(version: string, tool: CompiledTool): string {
   const { scopes = [], needs = {} } = tool;
@@ -119,8 +119,8 @@ const TOO_LARGE =
  * Checks that parsed arguments are JSON, because they are stored until the run
  * begins.
  *
- * @throws {TypeError} if the author's schema made them otherwise
- * @throws {ToolError} if the client sent them so
+ * @throws {TypeError} if the author's schema is the reason
+ * @throws {ToolError} if the client's input is the reason
  */
 export function checkJson(
   tool: string,
@@ -152,7 +152,7 @@ export function checkJson(
 export const NO_PAGE =
   "This needs the approval of a person on a page of this server, to which this caller cannot sign in. It was not run, and does not wait.";
 
-/** The message that tells the model that its client has said no. */
+/** Tells the model that the person declined or cancelled in the client. */
 export const CLIENT_DECLINED =
   "This was declined or cancelled in the client, so that no approval of it counts. It was not run: ask for it again only if the person wants it after all.";
 
@@ -175,8 +175,8 @@ export function askingWords(
 }
 
 /**
- * A run that another call with the same arguments has begun. If `outcome` is
- * undefined, the run may not have ended.
+ * A run that another call with the same arguments has begun, and may not have
+ * ended if `outcome` is undefined.
  */
 export type Unknown =
   & { action: "unknown"; begunAt: number; address: string }
@@ -232,7 +232,9 @@ export function refusedWords(
     /** The scope of the people who may approve, if the caller may not. */
     scope?: string;
     reason?: string;
-    /** True if the caller has refused what someone else has to approve. */
+    /**
+     * True if the caller has refused a call that someone else has to approve.
+     */
     isTakenBack?: boolean;
   },
 ): string {

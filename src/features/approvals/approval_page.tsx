@@ -294,7 +294,7 @@ const ENDS: Readonly<Record<string, string>> = {
 const OUTDATED =
   "The server has changed since the app asked: it may have to ask again, and you to approve it again.";
 
-/** Describes in a word what a person, or the app, decided. */
+/** Describes in a word what a person or the client decided. */
 function wordOf(approval: CallApproval): string {
   if (isTakenBack(approval)) return "Withdrawn by the person who asked";
   if (approval.approval.outcome === "withdrawn") return "Withdrawn";

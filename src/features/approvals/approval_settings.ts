@@ -1,6 +1,6 @@
 /**
- * Settings with which no one can approve calls, or which approvals make too
- * narrow, for a warning at the start and for `GET /ready`.
+ * Settings with which no one can approve calls, or not everyone who should, for
+ * a warning at the start and for `GET /ready`.
  *
  * @module
  */
@@ -9,7 +9,9 @@ import { type Config, isLocal } from "../../core/settings/config.ts";
 import { lacksSignIn } from "./approval_content.ts";
 import { isNumeric } from "./passkeys.ts";
 
-/** Returns what is wrong, and for the log the tools or scopes that it is about. */
+/**
+ * Returns the errors, and for the log the tools or scopes that they concern.
+ */
 export function approvalFaults(
   config: Config,
   all: readonly CompiledTool[],

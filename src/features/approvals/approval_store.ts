@@ -1,6 +1,6 @@
 /**
- * The records of approvals. Each is a wait that one person answers. It begins
- * one run, and then stores how the run ended.
+ * The records of approvals. Each is a wait that one person answers; it then
+ * begins one run, and stores how the run ended.
  *
  * @module
  */
@@ -110,7 +110,7 @@ export function callApprovals(
     return { ...approval, sealedAnswer, isPaused: paused };
   }
 
-  /** Finds an approval that a person may answer; a caller may always refuse. */
+  /** Finds an approval that a person may answer. A caller may always refuse. */
   async function findToPress(
     id: string,
     approver: Approver,
@@ -248,8 +248,8 @@ export function callApprovals(
     receiptOf,
 
     /**
-     * Stores the end of a run in its receipt only, because its approval is gone
-     * or never existed.
+     * Stores the end of a run whose approval is gone or never existed in its
+     * receipt.
      */
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
       progressReceipt(database, receipt, { endedAt: database.now(), outcome }),
@@ -414,7 +414,7 @@ export function callApprovals(
 
     noteEnd,
 
-    /** Returns the result of a run whose client had disconnected, once. */
+    /** Returns, once, the result of a run whose client had disconnected. */
     async collect(
       { key }: Pick<Wait, "key">,
     ): Promise<CallToolResult | undefined> {

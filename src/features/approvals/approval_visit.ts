@@ -21,7 +21,7 @@ import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import { type ReportStep, runAndCaller } from "./approval_steps.ts";
 import type { Offer } from "./remembered.ts";
 
-/** The answer for a run, which durable work stores. */
+/** The outcome of asking for approval. Durable work stores it. */
 export type Verdict =
   | {
     action: "accept";
@@ -30,8 +30,8 @@ export type Verdict =
     receipt: string;
   }
   /**
-   * A person has refused on the page, or, without a reason, in the client.
-   * `isTakenBack`: the caller has refused what someone else has to approve.
+   * The person refused on the page, or, without a reason, in the client.
+   * `isTakenBack`: the caller refused a call that someone else has to approve.
    */
   | { action: "decline"; reason?: string; isTakenBack?: boolean }
   /** The client has cancelled the question, or withdrawn the approval. */
@@ -125,8 +125,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   /**
-   * Returns the client's own answer to the question, unless it is that the
-   * person opens the page. It may come after a person has approved.
+   * Returns the client's refusal or cancellation, which may come after a person
+   * has approved. Undefined if the client's person opens the page.
    */
   #declined(key: string): "decline" | "cancel" | undefined {
     const sent = this.work.sentAnswer?.(key);

@@ -43,15 +43,17 @@ export function mayDecide(
     !addresses.some((address) => caller.addresses.includes(address));
 }
 
-/** True if a call that someone else has to approve was refused by its caller. */
+/**
+ * True if a call that someone else has to approve was refused by its caller.
+ */
 export const isTakenBack = (
   { answer, subject, approval: { scope } }: CallApproval,
 ) =>
   scope !== undefined && answer?.action === "decline" && answer.by === subject;
 
 /**
- * True if an approval can still be answered: it is open, or was refused by who
- * may approve it, and no task ended with the refusal.
+ * True if an approval can still be answered: it is open, or was refused by a
+ * person who may approve it, and no task ended with the refusal.
  */
 export function isToBeDecided(it: CallApproval): boolean {
   const { state, answer, pageTask } = it;

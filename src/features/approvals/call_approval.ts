@@ -49,8 +49,6 @@ export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
   payload: ApprovalPayload;
   approval: ApprovalState;
   answer?: Pressed & { result?: CallToolResult };
-  /**
-   * The stored, encrypted answer; only if the approval was read for its page.
-   */
+  /** The stored, encrypted answer; only for the approval's page. */
   sealedAnswer?: string;
 }

@@ -14,9 +14,9 @@ import type { Write } from "../../core/kv/transaction.ts";
 export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;
 
 /**
- * The seconds before a further passkey can approve. For as long after a passkey
- * was removed, approvals still need one. So someone who gets hold of a browser
- * cannot take over at once.
+ * The seconds before a further passkey can approve. After a passkey was
+ * removed, approvals need one for as long, even if none is left. So someone who
+ * gets hold of a browser cannot take over at once.
  */
 const DELAY_SECONDS = 24 * 60 * 60;
 
@@ -75,9 +75,9 @@ export interface OwnPasskeys {
   /** Makes a commit fail if the passkeys have changed since they were read. */
   stays: Write;
   /**
-   * Makes the write that records the use of a passkey. It makes its commit fail
-   * if the passkeys have changed. Undefined if the passkey cannot approve now,
-   * or its signature counter did not increase.
+   * Makes the write that records a passkey's use, and fails its commit if the
+   * passkeys have changed. Undefined if the passkey cannot approve now, or its
+   * signature counter did not increase.
    */
   noting(use: { id: string; counter: number }): Write | undefined;
 }
@@ -91,9 +91,7 @@ export function passkeyStore(database: Database) {
     ) ?? [];
   }
 
-  /**
-   * Reads a person's passkeys, and the record that they were erased, if any.
-   */
+  /** Reads a person's passkeys, and whether they were erased. */
   async function read(subject: string) {
     const [own, gone] = await database.getMany<[PasskeysRecord, Expiring]>([
       passkeysKey(subject),

@@ -19,7 +19,7 @@ import { findGrant } from "../questions/wait_record.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /**
- * The number of a person's remembered approvals at which no more are offered.
+ * The number of a person's remembered approvals from which no more are offered.
  */
 const MAX_REMEMBERED = 50;
 

@@ -1,7 +1,7 @@
 /**
- * Durable work under a remembered approval. The approval of the work is
- * answered once in the person's name, so that the work has one receipt, however
- * often it begins again.
+ * Durable work under a remembered approval. The work's approval is answered
+ * once in the person's name, so that the work has one receipt, however many
+ * runs it has.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Takes back an approval that has begun no run, because the client has declined
- * or cancelled its question.
+ * Withdraws an approval whose run has not begun, because the client has
+ * declined or cancelled its question.
  *
  * @module
  */
@@ -12,8 +12,8 @@ import type { CallApproval } from "./call_approval.ts";
 import { rememberedStore } from "./remembered.ts";
 
 /**
- * Withdraws an approval, pressed or not, with the offer that its press has
- * accepted. Its page then says so. Returns false if it stays, because it was
+ * Withdraws an approval, even an answered one, with the remembered approval
+ * that its answer stored. Its page then says so. Returns false if it was
  * refused or its run has begun.
  */
 export function withdrawApproval(

@@ -1,7 +1,7 @@
 /**
- * Documents by which clients and directories find a server: its server card,
- * the AI catalogue of its host, `llms.txt`, and the token by which a directory
- * verifies its owner.
+ * The documents by which clients and directories find a server: its server
+ * card, the AI catalogue of its host, `llms.txt`, and the token by which a
+ * directory verifies its owner.
  *
  * @module
  */

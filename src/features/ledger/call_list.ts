@@ -35,8 +35,8 @@ export const CALLS = LATEST + OLDER_FAILURES;
 const TOGETHER_SECONDS = 60 * 60;
 
 /**
- * Adds a call to the calls to be written, oldest first. Usually this costs one
- * or two comparisons.
+ * Adds a call to the calls to be written, oldest first, usually with one or two
+ * comparisons.
  */
 export function addCall(
   waiting: LedgerEntry[],

@@ -1,7 +1,7 @@
 /**
  * `fetch` for URLs that another MCP server names, guarded against SSRF: only
- * https; a private network only if the server itself is in one, and only within
- * its domain.
+ * https. A host in a private network is allowed only if the MCP server is in
+ * one and has the same domain.
  *
  * @module
  */
@@ -28,9 +28,9 @@ export function guardedFetch(
 
   /**
    * True if a host may be in a private network: the author named it, or the MCP
-   * server has the same domain and is in one. A domain's owner can point its
-   * names at any internal host, but only the owner's hosts have certificates
-   * for them.
+   * server has the same domain and is in a private network. A domain's owner
+   * can point its names at any internal host, but only hosts of the owner have
+   * certificates for them.
    */
   async function mayBeInside(url: URL): Promise<boolean> {
     if ([own.hostname, chosen?.hostname].includes(url.hostname)) return true;

@@ -320,8 +320,8 @@ class Call {
 }
 
 /**
- * True if the server refused the session or the revision of a request, and so
- * did not execute it. Many servers say so only in the text of a 400.
+ * True if the server refused a request's session or revision, and so did not
+ * execute the request. Many servers say so only in the text of a 400.
  */
 function isConnectionRefusal(
   error: unknown,
@@ -341,8 +341,8 @@ function isConnectionRefusal(
 }
 
 /**
- * Makes the counter of JSON values (items, members, arrays and objects) in JSON
- * or an event stream, chunk by chunk.
+ * Makes the function that counts JSON values (items, members, arrays and
+ * objects) in JSON or an event stream, chunk by chunk.
  */
 function valueCounter(): (chunk: Uint8Array) => number {
   let isInString = false;

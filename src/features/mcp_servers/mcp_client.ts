@@ -196,7 +196,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Finds the authorization server that issued tokens, and our client there.
+   * Finds the authorization server that issued tokens, and our client at it.
    */
   async #issuer(by: Issuance | undefined) {
     if (!by) throw this.#dead();

@@ -37,8 +37,8 @@ export function isSameIssuer(one: string, other: string): boolean {
 /**
  * Finds a server's authorization server.
  *
- * @throws {UpstreamError} also if the server does not name the `issuer` that
- * the author set
+ * @throws {UpstreamError} if there is none, or if the server does not name the
+ * author's `issuer`
  */
 export async function findMcpResource(
   fetchUpstream: UpstreamFetch,

@@ -22,7 +22,9 @@ import { accountsOf } from "../accounts/server_accounts.ts";
 /** The seconds for which a registration is stored. */
 const KEPT_SECONDS = 365 * 86_400;
 
-/** The seconds by which we treat a client secret as expired early. */
+/**
+ * The seconds before its expiry from which a client secret counts as expired.
+ */
 const MARGIN_SECONDS = 86_400;
 
 const MAX_CHARACTERS = 4000;
@@ -35,7 +37,7 @@ export interface RegistrationId {
 
 interface RegistrationRecord extends Expiring, Sealed {}
 
-/** The metadata of a server to register at, and the `fetch` for it. */
+/** The metadata of the server at which to register, and the `fetch` for it. */
 interface Registry {
   server: ProviderMetadata;
   fetch: UpstreamFetch;

@@ -136,7 +136,7 @@ interface OperatorWorkProps {
   now: number;
 }
 
-/** The seconds after its wake-up time from which work is shown as overdue. */
+/** The seconds after its wake time from which work is shown as overdue. */
 const OVERDUE_SECONDS = 60;
 const MAX_ROWS = 25;
 

@@ -1,6 +1,6 @@
 /**
- * Links for a client that cannot open pages. A link ends the run of its call,
- * whose result gives it to the model.
+ * Links for a client that cannot open pages. A link ends the run of the call,
+ * and the call's result gives the link to the model.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
  * Questions that a signed-in person answers on a page of this server instead of
- * in their client. The client makes the same call again, which gets the answer.
+ * in their client. The client then gets the answer by making the same call
+ * again.
  *
  * @module
  */
@@ -27,7 +28,8 @@ import type { Links } from "./links.ts";
 export interface WaitPages extends QuestionPages {
   waits: WaitStore;
   /**
-   * The provider IDs that begin the subjects of people who can sign in here.
+   * The IDs of the providers at which people sign in here; subjects begin with
+   * them.
    */
   providerIds: readonly string[];
   /** True in a test, which answers pages in place of people. */
@@ -89,7 +91,7 @@ export const connectAddress = (
   service: string,
 ) => `${baseUrl}/connect/${service}`;
 
-/** True if a text has the link to a page that waits for a person. */
+/** True if a text contains the link to a page that waits for a person. */
 export function sendsToPage(
   text: string | undefined,
   pages: Pick<WaitPages, "baseUrl"> | undefined,
@@ -212,8 +214,8 @@ export class PageQuestions implements PersonPages {
   }
 
   /**
-   * Takes an answer, once. Durable work only reads it here, and takes it once
-   * the answer is stored, because its process may die before that.
+   * Takes an answer, once. Durable work only reads it here, because its process
+   * may die before the answer is stored; it takes the answer afterwards.
    */
   async #take(
     key: string,
@@ -255,7 +257,7 @@ export class PageQuestions implements PersonPages {
     throw new ToolError(OVER);
   }
 
-  /** Takes an answer that durable work has read and stored. */
+  /** Takes an answer, once durable work has stored it. */
   async kept(key: string): Promise<void> {
     const wait = this.#read.get(key);
     this.#read.delete(key);

@@ -51,9 +51,10 @@ export function waitAnswers(
   { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
-   * Accepts an answer, once. If its request fails with status 503, it may be
-   * sent again until it is used. Returns the wait with its answer. Undefined if
-   * there is no such open wait, or if a check of `extraWrites` fails.
+   * Accepts an answer, once. If its request fails with status 503, the answer
+   * may be sent again until it is used. Returns the wait with its answer.
+   * Undefined if there is no such open wait, or if a check of `extraWrites`
+   * fails.
    *
    * @param replaced the encrypted answer that may be replaced
    */
@@ -151,9 +152,9 @@ export function waitAnswers(
     },
 
     /**
-     * Marks the answer of a wait as used and returns it, once. Undefined if
-     * there is none. If the request that used it fails with status 503, the
-     * next may use it again.
+     * Marks the answer of a wait as used, and returns it, once. Undefined if
+     * there is none. If the request fails with status 503, the next request may
+     * use the answer again.
      *
      * @param use makes the record of the used wait
      */
@@ -221,8 +222,8 @@ export function waitAnswers(
 }
 
 /**
- * True if the answer of a wait was neither withdrawn nor used yet, or used only
- * by a request that failed with status 503.
+ * True if the answer of a wait was not withdrawn, and was not used, except by a
+ * request that failed with status 503.
  */
 export async function isToBeTaken(
   database: Database,

@@ -1,6 +1,6 @@
 /**
- * `/wait/:id`: the page of a question that waits for one person, and its form.
- * Only that person, once signed in, sees the question.
+ * `/wait/:id`: the page of a question, and its form. Only the person whom the
+ * question is for, once signed in, sees it.
  *
  * @module
  */

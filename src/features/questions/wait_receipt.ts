@@ -14,7 +14,7 @@ import { expireWait } from "./wait_answer.ts";
 import type { ApprovalState, WaitRecord } from "./wait_record.ts";
 
 /**
- * More than any epoch second. Receipt IDs begin with this number minus the
+ * A number larger than any epoch second. Receipt IDs begin with it minus the
  * time, so that lists begin with the newest receipt.
  */
 const LAST_SECOND = 99_999_999_999;
@@ -49,8 +49,8 @@ export function progressReceipt(
 }
 
 /**
- * Ends a wait of durable work that has ended. The receipt records that end even
- * if no run was under way, as during a sleep.
+ * Ends a wait of durable work that has ended. The receipt records the end even
+ * if no run was in progress, as during a sleep.
  */
 export async function endWait(
   database: Database,

@@ -1,6 +1,7 @@
 /**
- * The record of a wait, with its encrypted parts. Each part is encrypted for
- * its record: who can write to the database cannot move it to another record.
+ * The record of a wait, with its encrypted parts. Each part is bound to its
+ * record, so that someone who can write to the database cannot move it to
+ * another record.
  *
  * @module
  */
@@ -46,8 +47,8 @@ export function bytesOf(text: string): number {
 export interface Waiting {
   subject: string;
   /**
-   * The list that limits the wait, if not the subject's: many people may share
-   * a subject, such as all callers without credentials.
+   * The list that limits the wait; by default the subject's. Many people may
+   * share a subject, such as all callers without credentials.
    */
   list?: string;
   /**
@@ -56,7 +57,8 @@ export interface Waiting {
    */
   kind: "page" | "webhook" | "approval";
   /**
-   * Identifies the question of a call or task, so that a repeat finds its wait.
+   * Identifies the question of a call or task; a repeat of the call has the
+   * same value.
    */
   asker: string;
   /**
@@ -72,8 +74,8 @@ export interface Waiting {
    */
   grantId?: string;
   /**
-   * The durable work that waits. An answer resumes it, and its end ends the
-   * wait.
+   * The durable work that waits. An answer resumes the work, and the wait ends
+   * with the work.
    */
   taskId?: string;
   /** The server address that the work's run belongs to. */
@@ -99,9 +101,9 @@ export interface ApprovalState {
   begunAt?: number;
   endedAt?: number;
   /**
-   * The end of the run; `unknown` if it was never stored, and a person has
-   * closed the run instead; `withdrawn` if the client took the approval back
-   * before a run had begun.
+   * The end of the run. `unknown`: it was never stored, and a person has closed
+   * the run instead. `withdrawn`: the client withdrew the approval before a run
+   * had begun.
    */
   outcome?:
     | "ok"
@@ -204,9 +206,9 @@ function placeInQueue(
 export const WAIT_SECONDS = 60 * 60;
 
 /**
- * Writes the record at the head of a wait's list. A commit that checks the head
- * then fails if a wait of the list was created or answered since the head was
- * read.
+ * Writes the record at the head of a wait's list. A commit that checks this
+ * record then fails if a wait of the list was created or answered since the
+ * record was read.
  */
 export function touchList(
   transaction: Transaction,
@@ -320,10 +322,7 @@ export function waitSeals(database: Database) {
   return { sealPart, openPart, readWait };
 }
 
-/**
- * The grant of the call, or the durable work, without which a wait is not
- * created, and with which it ends.
- */
+/** The grant or the durable work that a wait needs. The wait ends with it. */
 type Basis = Pick<Waiting, "grantId" | "taskId">;
 
 /** True until the task of a wait, or the grant of its call, has ended. */
@@ -340,7 +339,8 @@ export async function isLive(
 }
 
 /**
- * Finds the grant or durable work of a new wait, for a commit that checks it.
+ * Finds the grant or durable work that a new wait needs, so that the wait's
+ * commit can check it.
  *
  * @throws {ChallengeError} if the grant has ended
  * @throws {HttpError} 409 if the task has ended

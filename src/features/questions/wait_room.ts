@@ -1,6 +1,6 @@
 /**
  * The limits on waits: for each kind, how many a person may have at a time, and
- * how many of those one client. Loaded when the first wait is created.
+ * how many of these for one client. Loaded when the first wait is created.
  *
  * @module
  */
@@ -36,8 +36,8 @@ export function waitRoom(
   /** The latest creation of a wait in this process, by list. */
   const openings = new Map<string, Promise<unknown>>();
   /**
-   * The openers whose lists were full a moment ago. They are refused at once,
-   * because reading a long list is costly.
+   * The clients and kinds whose lists were full a moment ago. They are refused
+   * at once, because reading a long list is costly.
    */
   const full = new LatestMap<true>();
 
@@ -63,7 +63,7 @@ export function waitRoom(
       });
     },
 
-    /** Reads a list. Undefined if it was full for this opener a moment ago. */
+    /** Reads a list. Undefined if it was full for this client a moment ago. */
     async read(opener: Opener): Promise<Found<ListedWait>[] | undefined> {
       return full.get(nameOf(opener)) ? undefined : await readList(opener.list);
     },

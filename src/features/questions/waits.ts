@@ -1,6 +1,6 @@
 /**
  * Waits: each is for one answer, which is used once. A person answers on a
- * page, a webhook by the ID of its wait.
+ * page, a webhook by the wait's ID.
  *
  * @module
  */
@@ -103,8 +103,8 @@ export function waitStore(database: Database) {
   }
 
   /**
-   * Reads the waits that have one of these states and whose grant or task has
-   * not ended.
+   * Reads the waits that have one of these states, unless their grant or task
+   * has ended.
    */
   async function readOpen(
     found: readonly Found<WaitRecord>[],
@@ -121,8 +121,8 @@ export function waitStore(database: Database) {
     ...waitAnswers(database, seals),
 
     /**
-     * Creates the wait of an asking call or task, or finds the existing one. If
-     * that is for another question, it ends.
+     * Creates the wait of an asking call or task, or finds the existing one. An
+     * existing wait for another question ends.
      *
      * @throws {LimitError} if the person has too many waits
      * @throws {ChallengeError} if the grant has ended
@@ -215,8 +215,8 @@ export function waitStore(database: Database) {
     },
 
     /**
-     * Lists the pages, or also the approvals, that wait for a person, newest
-     * first. Omits approvals whose run has ended.
+     * Lists the pages that wait for a person, on request also the approvals,
+     * newest first. Omits approvals whose run has ended.
      */
     async listOf(
       subject: string,
@@ -259,8 +259,9 @@ export function waitStore(database: Database) {
       expireWait(database, key, { keepsUsed: true }),
 
     /**
-     * Waits until `isWanted` accepts a wait; by default, until it is not open.
-     * Returns false if that has not happened after `milliseconds`.
+     * Waits until `isWanted` accepts a wait; by default, until the wait is
+     * answered or ended. Returns false if that takes longer than
+     * `milliseconds`.
      *
      * @throws the reason of the signal, if it fires first
      */

@@ -1,5 +1,5 @@
 /**
- * A skill as it is listed for clients, and its files as resources.
+ * A skill as clients get it, and its files as resources.
  *
  * @module
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension

@@ -55,7 +55,8 @@ export function callRepeats(database: Database) {
 
   return {
     /**
-     * Returns the long-running tools; a promise only if they must be read.
+     * Returns the long-running tools, or a promise of them if they must be
+     * read.
      *
      * @param nowMilliseconds the time, by `performance.now()`
      */

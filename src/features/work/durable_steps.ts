@@ -1,7 +1,7 @@
 /**
- * The context members that only durable work has. Each call of one is recorded
- * in the journal. If an earlier run stored its result, that is returned;
- * otherwise the work is done, and its result stored.
+ * The context members that only durable work has. Each call is recorded in the
+ * journal. If an earlier run stored its result, that is returned; otherwise the
+ * work is done, and its result stored.
  *
  * @module
  */
@@ -100,8 +100,8 @@ export class DurableSteps implements DurableContext {
    * later run that asks the same question under the same name gets the stored
    * answer.
    *
-   * @param ask asks under a key that is the same in every run, and passes the
-   * answer on, as JSON, to be stored
+   * @param ask asks the question under a key that is the same in every run; it
+   * must pass the answer on, as JSON, to be stored
    * @param how `isOnPage`: the answer is given on a page, and `ask` itself
    * parks the run until then
    */

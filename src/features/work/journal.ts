@@ -41,14 +41,14 @@ export interface JournalEntry {
   id: string;
   /** Its position in this run, from 1. */
   number: number;
-  /** True if no other entry was under way when this one began. */
+  /** True if no other entry was in progress when this one began. */
   isAlone: boolean;
   question?: AskedQuestion;
   /** The step as an earlier run stored it. */
   known?: Step;
   /** The time at which the first run began it, in epoch seconds. */
   startedAt: number;
-  /** The line in the author's code, as the stack of an error. */
+  /** An error whose stack has the author's line. */
   where: Error;
 }
 
@@ -220,9 +220,9 @@ export class Journal {
   }
 
   /**
-   * Checks that a run that returned has awaited all its steps, and had all
-   * steps of earlier runs. Sleeps and questions may still be open: one may have
-   * lost a race with a time limit.
+   * Checks the end of a run that returned: it has awaited all its steps, and
+   * had all steps of earlier runs. Sleeps and questions may still be open: one
+   * may have lost a race with a time limit.
    *
    * @throws {DivergenceError | TypeError}
    */

@@ -60,8 +60,8 @@ export function ownTasks(services: AccountPageServices) {
   }
 
   /**
-   * Lists the bindings (issuer, resource and subject) of the person: for
-   * signing in, and for JWTs if the person may have any.
+   * Lists the person's bindings (issuer, resource and subject): one for signing
+   * in, and one for JWTs if the person may have any.
    */
   function bindingsOf({ subject }: AccountSession): string[] {
     const ofTokens = jwtBindingOf(subject);
@@ -154,7 +154,7 @@ const MAX_RESULT_CHARACTERS = 20_000;
 /**
  * Describes the state of a task.
  *
- * @param asked who has to answer on a page of this server, if anyone
+ * @param asked the people who have to answer on a page of this server, if any
  */
 export function stateInWords(
   { status, isError, sleepsUntil = 0, inputRequests }: Pick<
@@ -359,8 +359,8 @@ function answerIn(form: Parameters, { params }: InputRequest): JsonObject {
 }
 
 /**
- * Makes the endpoint by which a person answers a task's question. Only the
- * first answer, from this page or from the client, is used.
+ * Makes the endpoint by which a person answers a task's question. The first
+ * answer, from this page or from the client, is used.
  */
 export function taskAnswer(
   services: FormServices,

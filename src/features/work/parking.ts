@@ -1,6 +1,6 @@
 /**
- * Parking: a run that only waits is removed from its process, and any process
- * resumes it when its time or its answer has come.
+ * Parking: a run that only waits is removed from its process. Any process
+ * resumes it at its time, or after its answer.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { pause } from "../../core/clock.ts";
 const SHORT_SECONDS = 5;
 /** The time for which a run must do nothing but wait before it is parked. */
 const QUIET_MILLISECONDS = 200;
-/** The bounds of the pause between tries of a run that no event resumes. */
+/** The bounds of the pause before a run retries without an event. */
 const LEAST_AGAIN_SECONDS = 60;
 const MAX_AGAIN_SECONDS = 12 * 60 * 60;
 /** The longest time that one timer can take. */
@@ -49,7 +49,7 @@ export interface ParkedWaits {
 
 export interface ParkingOptions {
   signal: AbortSignal;
-  /** The time of the run's last progress, in epoch seconds. */
+  /** The time of the run's last progress so far, in epoch seconds. */
   startedAt: number;
   /** Returns epoch seconds, to the millisecond. */
   now(): number;
@@ -95,10 +95,10 @@ export class Parking {
   }
 
   /**
-   * The seconds until the next try, for a failure that no event reports as
-   * repaired, such as a service that gave no token. At least the time that the
-   * run has waited so far, so that long waits cost next to nothing; with a
-   * random part, so that many runs do not try at once.
+   * The seconds until the next try after a failure whose repair no event
+   * reports, such as a service that gave no token. The pause is at least as
+   * long as the run has waited so far, so that long waits cost next to nothing.
+   * It has a random part, so that many runs do not try at once.
    */
   get againSeconds(): number {
     const waited = this.now() - this.progressAt;
@@ -114,7 +114,7 @@ export class Parking {
 
   /**
    * The time at which this process resumes the run, in epoch seconds. Undefined
-   * if the run does more than wait, or waits long enough to be parked.
+   * if the run does more than wait, or will be parked.
    */
   get until(): number | undefined {
     if (this.#active > 0 || this.#isLong) return undefined;

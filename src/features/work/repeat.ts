@@ -1,7 +1,8 @@
 /**
- * Repeats: the same call, made again after it was answered before its tool had
- * ended. The client so gets the result, once, if the server lists no tool that
- * returns results of tasks. Loaded with the first call that takes long.
+ * Repeats: the same call, made again because its response came before its tool
+ * had ended. By a repeat the client gets the result, once, if the server lists
+ * no tool that returns results of tasks. Loaded with the first call that takes
+ * long.
  *
  * @module
  */

@@ -56,8 +56,8 @@ export interface Poller
   addresses(): readonly string[];
   /**
    * Resumes a run, and returns a promise of its end in this process. Returns
-   * `no room` if the tool's limit is reached, and `left` if another process may
-   * do the work. Returns undefined if nothing is left to do here.
+   * `no room` if the tool's limit is reached, `left` if another process may do
+   * the work, and undefined if nothing is left to do.
    */
   takeOver(
     claim: Claim,
@@ -68,7 +68,7 @@ export class RunPoller {
   readonly #bound = new CallerBound(MAX_TAKEN_PER_CALLER, "tasks", 2);
   readonly #wakes;
   /**
-   * Runs whose process may have died. The next round reads as many runs more,
+   * Runs whose process may have died. The next round reads that many more runs,
    * so that these do not delay others.
    */
   readonly #watched = new Set<string>();

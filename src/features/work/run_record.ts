@@ -28,8 +28,8 @@ import {
 import { saveText, type TextRef } from "../../core/kv/texts.ts";
 
 /**
- * The age in seconds at which a lease looks overdue. It expires if two more
- * heartbeats are missed.
+ * The age in seconds at which a lease looks overdue. After two more missed
+ * heartbeats it expires.
  */
 export const LEASE_WATCH_SECONDS = 20;
 /**
@@ -71,8 +71,8 @@ export interface NewRun {
 }
 
 /**
- * The stored results of a run, counted when its process has died. `characters`
- * is also stored when the run is parked.
+ * The size of a run's stored results: counted when its process has died; when
+ * the run is parked, only `characters` is stored.
  */
 export interface RunSize {
   /** The number of ended steps. */
@@ -85,10 +85,11 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   beginning: TextRef;
   createdMilliseconds: number;
   isParked: boolean;
-  /** The number of processes in a row that died before they ended a step. */
+  /** The number of processes that died in a row without ending a step. */
   deaths: number;
   /**
-   * The time since when no process that claimed the run had its tool or steps.
+   * The time since when each process that claimed the run lacked its tool or
+   * steps.
    */
   missingSince?: number;
 }
@@ -171,7 +172,7 @@ export function renewalAt(
   };
 }
 
-/** The list that limits how many waits a run has. */
+/** The name of the list that limits a run's waits. */
 export function listOfWaits(
   { caller: { subject }, limitKey }: Pick<NewRun, "caller" | "limitKey">,
 ): string {

@@ -41,7 +41,7 @@ export interface Step {
   number: number;
   /** The version of the tool's steps that the run had. */
   version: number;
-  /** True if no other step was under way when this one began. */
+  /** True if no other step was in progress when this one began. */
   isAlone: boolean;
   state: StepState;
   /** Epoch seconds. */
@@ -58,7 +58,7 @@ export interface Step {
    * For a `kept` step: its result as JSON; absent if the result is undefined.
    */
   text?: string;
-  /** For a question: the key by which the client answers it. */
+  /** For a question: the key under which the client answers it. */
   key?: string;
   /** For a question: the beginning of its text. */
   asks?: string;

@@ -1,7 +1,7 @@
 /**
- * The response to a request whose work continues as a task: in the form of the
- * tasks extension if the client declared it, else as text for the model. Any
- * process can report the task's status.
+ * The response to a request whose work continues as a task. A client that
+ * declared the tasks extension gets the extension's form, others a text for the
+ * model. Any process can report the task's status.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks

@@ -1,6 +1,6 @@
 /**
  * Calls that outlast their requests: calls whose tool runs as a task, and
- * repeats: the same calls made again, to get the result.
+ * repeats, which are the same calls made again to get the result.
  *
  * @module
  */
@@ -119,8 +119,7 @@ async function repeat(
 
 /**
  * Begins a task for a client without the tasks extension, and waits for its
- * end. If the tool takes longer than a call may, responds that the task
- * continues.
+ * end. If that takes too long for a call, responds that the task continues.
  */
 async function runAsTask(
   toolCall: PreparedCall,
@@ -289,7 +288,7 @@ function isFree(call: LastingCall, tool: CompiledTool): boolean {
   return !CallContext.hasAsked(context) || hasOneClient(call, tool);
 }
 
-/** True if the client can get the result of a long call only by a repeat. */
+/** True if the client needs a repeat to get the result of a long call. */
 export function isRepeatable(call: Call, tool: CompiledTool): boolean {
   return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
     !hasTasks(call);

@@ -59,7 +59,7 @@ export class TaskExecution {
   readonly #steps?: DurableSteps;
   /**
    * The end of the task when the signal fires. Undefined for durable work,
-   * which another process then resumes.
+   * which another process resumes.
    */
   #onAbort?: SettledTask;
 

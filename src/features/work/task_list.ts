@@ -1,7 +1,7 @@
 /**
- * The lists of tasks: a person's list has the tasks of all clients. The lists
- * also limit the number of stored tasks. Each entry names the last grant that
- * used the task.
+ * The lists of tasks: a person's list has the tasks that all clients began. The
+ * lists also limit the number of stored tasks. Each entry names the last grant
+ * that used the task.
  *
  * @module
  */
@@ -95,7 +95,7 @@ export function taskLists(database: Database) {
     /**
      * Records that a grant of the task's person uses the task.
      *
-     * @param reading the last use, if it is already being read
+     * @param reading a read of the last use that has already begun
      */
     async use(
       taskId: string,

@@ -87,8 +87,8 @@ export interface TaskRecord extends Expiring {
   /** True if the result says that the tool has failed. */
   isError?: true;
   /**
-   * The name by which a repeat of the call finds the task. Absent if no repeat
-   * may get its result.
+   * The name by which a repeat of the call finds the task. Absent if repeats
+   * may not get its result.
    */
   repeat?: string;
   /** Present if the task's work survives its process. */

@@ -295,9 +295,7 @@ export const MAX_TASKS_PER_CALLER = 100;
  */
 export const MAX_TASKS_KEPT = 1000;
 
-/**
- * The `Retry-After` in seconds, in which some stored tasks will have expired.
- */
+/** The `Retry-After` in seconds; by then some stored tasks may have expired. */
 const KEPT_RETRY_SECONDS = 600;
 
 /** The running tasks of this process, limited for each caller. */
@@ -329,7 +327,7 @@ export class TaskRoom extends CallerBound {
 
   /**
    * Chooses the list that counts a new task. A caller that may be many people
-   * has many lists, filled evenly, so that each is counted as fast as a
+   * has many lists, filled evenly, so that none is longer to count than a
    * person's.
    *
    * @throws {LimitError} if that list is full
@@ -366,7 +364,7 @@ const CLAIM_MILLISECONDS = 20_000;
 
 /**
  * Leaves a run to other processes, which may have the tool, steps or settings
- * that this one lacks. Returns false after an hour without one.
+ * that this one lacks. Returns false if none has had them for an hour.
  */
 async function leave(
   { runs, database }: TaskParts,

@@ -54,7 +54,7 @@ export type ClaimAttempt =
   | {
     /**
      * `held`: another process does the run. `watched`: that process may have
-     * died; a later try will know.
+     * died, which a later try will find out.
      */
     because: "ended" | "held" | "watched" | "lost";
   };
@@ -96,8 +96,8 @@ export function taskRunStore(
   }
 
   /**
-   * Records that a task waits and for what; without a reason, that it has
-   * resumed.
+   * Records that a task waits, and for what. Without `waitsFor`, records that
+   * it has resumed.
    */
   function setWait(
     transaction: Transaction,

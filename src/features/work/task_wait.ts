@@ -29,7 +29,7 @@ export class TaskRelay {
   untilMilliseconds = -Infinity;
   /**
    * The questions that the client was asked, by key. Each controller withdraws
-   * one whose answer is no longer needed.
+   * its question when the answer is no longer needed.
    */
   #asked = new Map<string, AbortController>();
   /** Questions that the client did not answer. */
@@ -131,8 +131,8 @@ export async function waitAsCall(
 }
 
 /**
- * Waits until a task has ended, has another status, sends its person to a page,
- * or the time is over. Open questions and each answer prolong the wait.
+ * Waits until a task ends, changes its status, or sends its person to a page,
+ * or until the time is over. Open questions and each answer prolong the wait.
  * Undefined if the task is gone.
  *
  * @param relay asks the client; if absent, a question ends the wait

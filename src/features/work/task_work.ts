@@ -54,8 +54,8 @@ export interface TaskParts {
   /** The class of tool contexts, with the members that features add. */
   Context?: typeof CallContext;
   /**
-   * Fires when the process stops. After that, nothing retries to store the end
-   * of a task.
+   * Fires when the process stops. After that, the end of a task is not stored
+   * again if that failed.
    */
   stopping: AbortSignal;
 }
@@ -131,7 +131,7 @@ export interface DurableWork extends TaskWork {
   version: number;
   /**
    * Counts the work in the tool's limit `callsAtOnce`. Returns the function
-   * that ends that; undefined if the limit is reached.
+   * that stops counting it; undefined if the limit is reached.
    */
   enter?(limitKey: LimitKey | undefined): (() => void) | undefined;
 }

@@ -61,7 +61,7 @@ import { waitStore } from "../questions/waits.ts";
 
 export type { Task };
 
-/** Functions called when a task is ended by anything but its own work. */
+/** Callbacks for tasks that are ended by anything but their own work. */
 export interface TaskEvents {
   onCancelled?: OnCancelled;
   /** Called when a task has failed because its process died. */
@@ -271,7 +271,8 @@ export type OnCancelled = (taskId: string, run: RunRecord) => void;
 export function taskEnds(database: Database, onCancelled?: OnCancelled) {
   /**
    * Ends a task once. Returns false if it had already ended, or if `claim` is
-   * lost. Returns true if an earlier try with this claim ended it unnoticed.
+   * lost. Returns true if an earlier try with this claim succeeded without
+   * learning so.
    *
    * @param claim the claim of a durable run that ends its own task
    */
@@ -339,9 +340,10 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     end,
 
     /**
-     * Finds the tasks that these grants used last. Returns a function that ends
-     * them in the background; call it once the grants are closed. Otherwise
-     * each task's process notices within a second that its grant has ended.
+     * Finds the tasks that were last used by these grants. Returns a function
+     * that ends them in the background; call it once the grants are closed.
+     * Otherwise each task's process notices within a second that its grant has
+     * ended.
      */
     async cancelAllOf(
       binding: string,

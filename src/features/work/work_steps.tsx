@@ -8,8 +8,8 @@ import { FutureTime, PastTime } from "../../core/pages/times.tsx";
 import { shownMessage } from "../../core/pages/names.tsx";
 
 /**
- * A state in words, and the tone of its badge; if a time belongs to it, also
- * the words before the time, and the form of a future time.
+ * The words for a state, and the tone of its badge. If the state has a time,
+ * also the words before the time, and the form of a future time.
  */
 type StateWords = readonly [
   words: string,
