@@ -13,7 +13,10 @@ export async function exists(path: string): Promise<boolean> {
   });
 }
 
-/** Writes the files that do not exist yet, with their directories. */
+/**
+ * Writes the files that do not exist yet, with their directories. If the disk is
+ * full, no part of a file is left.
+ */
 export async function writeFiles(
   root: string,
   files: Readonly<Record<string, string>>,
@@ -21,7 +24,12 @@ export async function writeFiles(
   for (const [path, text] of Object.entries(files)) {
     const full = `${root}/${path}`;
     await Deno.mkdir(full.replace(/[^/]*$/, ""), { recursive: true });
-    await Deno.writeTextFile(full, text, { createNew: true });
+    await Deno.writeTextFile(full, text, { createNew: true })
+      .catch(async (error) => {
+        const isOther = error instanceof Deno.errors.AlreadyExists;
+        if (!isOther) await Deno.remove(full).catch(() => {});
+        throw error;
+      });
   }
 }
 

@@ -103,6 +103,7 @@ export async function importTools(
   }
   await using _reserved = flags.check ? undefined : await reserveProject(root);
   const project = await ImportProject.open(root);
+  if (!flags.check) await project.removeUnfinished();
   const before = flags.as === undefined
     ? project.serviceOf(source.name)
     : project.files.get(`${serviceName(flags.as)} service`);

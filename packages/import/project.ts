@@ -38,6 +38,8 @@ export class ImportProject {
   readonly #paths = new Set<string>();
   /** The texts of files, by path, as they were last read. */
   readonly #texts = new Map<string, string>();
+  /** The paths of new texts that no command has put in place yet. */
+  readonly #unfinished: string[] = [];
 
   private constructor(
     private readonly root: string,
@@ -53,12 +55,26 @@ export class ImportProject {
       if (!await exists(`${root}/${path}`)) continue;
       for await (const { name, isFile } of Deno.readDir(`${root}/${path}`)) {
         project.#paths.add(`${path}/${name}`.toLowerCase());
-        if (!isFile || !name.endsWith(".ts")) continue;
+        if (!isFile) continue;
+        if (name.endsWith(".ts.new")) {
+          project.#unfinished.push(`${path}/${name}`);
+        }
+        if (!name.endsWith(".ts")) continue;
         const file = await project.imported(`${path}/${name}`);
         if (file) project.files.set(`${file.service} ${file.id}`, file);
       }
     }
     return project;
+  }
+
+  /** Deletes the new texts that an import had written before it was killed. */
+  async removeUnfinished(): Promise<void> {
+    for (const path of this.#unfinished) {
+      const text = await Deno.readTextFile(`${this.root}/${path}`);
+      const isOurs = text === "" || path.endsWith("/mod.ts.new") ||
+        parseImported(path, text);
+      if (isOurs) await Deno.remove(`${this.root}/${path}`);
+    }
   }
 
   /** Reads an imported file. Undefined if there is none at the path. */

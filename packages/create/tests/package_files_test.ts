@@ -65,6 +65,25 @@ function crashAt(count: number): Disposable {
   };
 }
 
+Deno.test("writeFiles() leaves no part of a file on a full disk, and a file that was there", async () => {
+  await using directory = new TemporaryDirectory();
+  const { writeTextFile } = Deno;
+  const write = () => writeFiles(directory.path, { "a.ts": "a long text" });
+  Deno.writeTextFile = async (path, text, options) => {
+    await writeTextFile(path, `${text}`.slice(0, 3), options);
+    throw new Error("No space left");
+  };
+  try {
+    await assert.rejects(write(), /No space left/);
+  } finally {
+    Deno.writeTextFile = writeTextFile;
+  }
+  await write();
+  await assert.rejects(write(), Deno.errors.AlreadyExists);
+  const text = await Deno.readTextFile(`${directory.path}/a.ts`);
+  assert.equal(text, "a long text");
+});
+
 Deno.test("updatePackage() leaves a project that works wherever it stops, and completes what it was stopped at", async () => {
   await using directory = new TemporaryDirectory();
   const one = await makeClone(`${directory.path}/one`, "1.0.0");

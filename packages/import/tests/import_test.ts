@@ -297,6 +297,27 @@ Deno.test("import leaves no part of a file on a full disk", async () => {
   assert.deepEqual(files.filter((name) => name.endsWith(".new")), []);
 });
 
+Deno.test("an import removes what one that was killed had begun to write, and nothing of the author's", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const cups = await trial.read("tools/list_cups.ts");
+  const texts = {
+    "list_cups.ts": cups,
+    "a.ts": "",
+    "mod.ts": "//",
+    "my.ts": "//",
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    await Deno.writeTextFile(`${trial.root}/tools/${name}.new`, text);
+  }
+  const left = async () =>
+    (await trial.files("tools")).filter((name) => name.endsWith(".new"));
+  await trial.import(TEA, ["--check"]);
+  assert.equal((await left()).length, 4);
+  assert.equal((await trial.import(TEA, [])).code, 0);
+  assert.deepEqual(await left(), ["my.ts.new"]);
+});
+
 Deno.test("an import that is cut off at any file is completed by the next, and --check notices it", async () => {
   await using whole = await Trial.start();
   await whole.import(TEA);
