@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isAbout } from "../../src/core/oauth/allowed_users.ts";
+import { matchesPerson } from "../../src/core/oauth/allowed_users.ts";
 import type { Grant } from "../../src/core/oauth/grant.ts";
 import { lowerAscii } from "../../src/core/oauth/list_entry.ts";
 import { foldText, personName } from "../../src/core/oauth/person.ts";
@@ -221,7 +221,7 @@ class PeopleCommand extends Command {
 function isCalled({ subject, identity }: Grant, text: string): boolean {
   if (text.includes("@")) {
     const address = lowerAscii(text);
-    return isAbout({ kind: "address", address }, { subject, identity });
+    return matchesPerson({ kind: "address", address }, { subject, identity });
   }
   const { login = "", name = "" } = identity;
   return [login, name].some((it) => foldText(it) === foldText(text));

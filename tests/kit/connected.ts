@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { tool, z } from "../../src/mod.ts";
 import type { AccountService } from "../../src/authoring/account.ts";
-import { LINKS } from "../../src/core/protocol/not_yet.ts";
+import { LINKS_META } from "../../src/core/protocol/not_yet.ts";
 import { AccountVisitor } from "./account_visitor.ts";
 import { SECRETS_KEY, spelled } from "./key_service.ts";
 import { type HeadersOf, type Json, rpc } from "./message.ts";
@@ -148,6 +148,6 @@ export async function connect(
 export function linkOf({ content, isError, _meta }: Json, nth = 0): string {
   assert.equal(isError, true, JSON.stringify(content));
   const links = content[0].text.match(/^http\S*$/gm) ?? [];
-  assert.deepEqual(_meta?.[LINKS]?.map(({ url }: Json) => url), links);
+  assert.deepEqual(_meta?.[LINKS_META]?.map(({ url }: Json) => url), links);
   return links[nth];
 }

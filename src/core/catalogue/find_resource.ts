@@ -31,7 +31,7 @@ export function findResource(
 }
 
 /** True if a URI belongs to a resource that the caller may not see. */
-export function isHidden(catalogue: Catalogue, uri: string): boolean {
+export function isHiddenResource(catalogue: Catalogue, uri: string): boolean {
   return catalogue.whole !== undefined &&
     findResource(catalogue.whole, uri) !== undefined &&
     findResource(catalogue, uri) === undefined;

@@ -17,7 +17,7 @@ export function isAllowed(
   allowed: readonly ListEntry[],
 ): boolean {
   return allowed.length === 0 ||
-    allowed.some((entry) => isAbout(entry, person));
+    allowed.some((entry) => matchesPerson(entry, person));
 }
 
 /**
@@ -30,7 +30,7 @@ export function isBlocked(
 ): boolean {
   const person = { subject, identity: asVerified(identity) };
   return blocked.some((entry) =>
-    isAbout(entry, person) || isAboutClient(entry, clientId)
+    matchesPerson(entry, person) || isAboutClient(entry, clientId)
   );
 }
 
@@ -52,7 +52,7 @@ export function isAddressEntry({ kind }: ListEntry): boolean {
  * True if an entry matches a person. Only verified e-mail addresses match. The
  * case of A to Z is ignored. A domain does not include its subdomains.
  */
-export function isAbout(
+export function matchesPerson(
   entry: ListEntry,
   { subject, identity }: Person,
 ): boolean {

@@ -172,7 +172,7 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
 }
 
 /** True if a refresh token has a valid tag; false if the grant has no key. */
-export function isMinted(refreshToken: string, refreshKey?: string): boolean {
+export function isTagged(refreshToken: string, refreshKey?: string): boolean {
   if (refreshKey === undefined) return false;
   const secret = refreshToken.slice(-SECRET_CHARACTERS);
   const random = fromBase64url(secret).subarray(0, RANDOM_BYTES);

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
-import { isAbout, isAddressEntry } from "./allowed_users.ts";
+import { isAddressEntry, matchesPerson } from "./allowed_users.ts";
 import {
   EntryError,
   type KnownNames,
@@ -158,7 +158,7 @@ export function permissionsOf(
      */
     ceiling(person: Person): readonly string[] {
       const byRule = rules === undefined ? "all" : unionOf(
-        rules.filter(({ who }) => isAbout(who, person)),
+        rules.filter(({ who }) => matchesPerson(who, person)),
       );
       return allowed(byRule, decide?.(person) ?? "all");
     },

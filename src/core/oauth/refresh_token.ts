@@ -10,7 +10,7 @@
  */
 import { fingerprint } from "../crypto/crypto.ts";
 import { seal, unseal } from "../crypto/seal.ts";
-import { isMinted } from "./credential.ts";
+import { isTagged } from "./credential.ts";
 import { deriveKey, unwrapDataKey } from "./data_key.ts";
 import { REPLAY_SECONDS } from "./lifetimes.ts";
 import type { IssuedTokens } from "./token_response.ts";
@@ -88,7 +88,7 @@ export function stateOfToken(
   if (token === last && now < replayUntil) return "exchanged";
   // A valid tag proves that it was issued for this grant. Used tokens are
   // not stored.
-  return isMinted(refreshToken, refreshKey) ? "reused" : undefined;
+  return isTagged(refreshToken, refreshKey) ? "reused" : undefined;
 }
 
 /** Decrypts the response for a refresh token that was already exchanged. */
@@ -109,7 +109,7 @@ export function dataKeyOf(
 }
 
 /** True if the grant's last refresh issued this access token. */
-export function isOfExchange(
+export function isFromLastRefresh(
   accessToken: string,
   { refreshTokens }: Refreshable,
 ): boolean {
@@ -121,7 +121,7 @@ export function isOfExchange(
  * @param exchanged the fingerprint of the refresh token for which a call's
  * access token was issued; undefined if it came from a code
  */
-export function isUnseen(
+export function isLastRefreshUnused(
   exchanged: string | undefined,
   { refreshTokens }: Refreshable,
 ): boolean {

@@ -14,7 +14,7 @@ import type { ScopeInWords } from "./scopes.ts";
  * checkboxes. It is not a hidden field: programs that submit the page in place
  * of a person copy only hidden fields, and mean to approve everything.
  */
-export const BOXES = "boxes";
+export const BOXES_FIELD = "boxes";
 
 const MAX_CHARACTERS = 300;
 
@@ -36,7 +36,7 @@ export function ScopeChoice({ scopes }: Pick<BoxesProps, "scopes">) {
   return (
     <div data-boxes>
       {count > 0 && (
-        <select name={BOXES} hidden>
+        <select name={BOXES_FIELD} hidden>
           <option value="1" selected></option>
         </select>
       )}

@@ -36,7 +36,7 @@ export interface NotYet {
 }
 
 /** The member of a result's `_meta` that has links for the person. */
-export const LINKS = "tool-server/links";
+export const LINKS_META = "tool-server/links";
 
 /**
  * Makes the `_meta` of a result that says that the call is still running.
@@ -46,7 +46,7 @@ export function notYetMeta(
   notYet: NotYet,
   link?: { url: string; message: string },
 ) {
-  return { _meta: { [TASK]: notYet, ...link && { [LINKS]: [link] } } };
+  return { _meta: { [TASK]: notYet, ...link && { [LINKS_META]: [link] } } };
 }
 
 /**

@@ -28,8 +28,8 @@ import {
 import type { IssuedTokens } from "../oauth/token_response.ts";
 import { grantStore, setGrant } from "./grants.ts";
 import {
-  isOfExchange,
-  isUnseen,
+  isFromLastRefresh,
+  isLastRefreshUnused,
   limitReplays,
   noteRevoked,
 } from "../oauth/refresh_token.ts";
@@ -98,7 +98,9 @@ export function accessTokenStore(database: Database) {
     return database.change(
       read.key,
       (transaction, { value: grant }: Entry<Grant>) => {
-        if (grant?.status !== "active" || !isUnseen(exchanged, grant)) return;
+        if (
+          grant?.status !== "active" || !isLastRefreshUnused(exchanged, grant)
+        ) return;
         setGrant(transaction, limitReplays(grant, database.now()));
       },
       read,
@@ -135,7 +137,7 @@ export function accessTokenStore(database: Database) {
       if (grant.status !== "active") return undefined;
       if (await isBlocked(head, grant)) return undefined;
       const { wrappedKey, exchanged } = record;
-      if (isUnseen(exchanged, grant)) {
+      if (isLastRefreshUnused(exchanged, grant)) {
         database.background(() => noteSeen(exchanged!, read));
       }
       return {
@@ -220,7 +222,9 @@ export function accessTokenStore(database: Database) {
           transaction.expire(accessTokenKey(accessToken));
           // The response to a replayed refresh token must not have the revoked
           // token.
-          if (grant?.status === "active" && isOfExchange(accessToken, grant)) {
+          if (
+            grant?.status === "active" && isFromLastRefresh(accessToken, grant)
+          ) {
             setGrant(transaction, noteRevoked(grant));
           }
         },

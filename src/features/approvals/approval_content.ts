@@ -13,7 +13,7 @@ import { within } from "../../core/clock.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { listTool } from "../../core/catalogue/descriptions.ts";
 import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
-import { LINKS } from "../../core/protocol/not_yet.ts";
+import { LINKS_META } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/tool_result.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import type { Config } from "../../core/settings/config.ts";
@@ -221,7 +221,7 @@ export function unknownResult(
     ...errorResult(
       `${begun}. It may still be under way, or its end is not known. It was not run again: look whether it has happened. Show the person this link as it is:\n\n${message}\n${url}`,
     ),
-    _meta: { [LINKS]: [{ url, message }] },
+    _meta: { [LINKS_META]: [{ url, message }] },
   };
 }
 

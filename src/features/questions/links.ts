@@ -8,7 +8,7 @@ import { RpcError } from "../../core/errors.ts";
 import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import type { AskingCall, Link } from "../../core/mcp/exchange/work.ts";
 import { codeOfStatus } from "../../core/protocol/messages.ts";
-import { LINKS } from "../../core/protocol/not_yet.ts";
+import { LINKS_META } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/tool_result.ts";
 
 function personText(links: readonly Link[]): string {
@@ -75,7 +75,7 @@ export class Links {
       url,
       message,
     }));
-    const result = { ...errorResult(text), _meta: { [LINKS]: links } };
+    const result = { ...errorResult(text), _meta: { [LINKS_META]: links } };
     return { result: printer.result(result), outcome: "input_required" };
   }
 }

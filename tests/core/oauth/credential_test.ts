@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {
-  isMinted,
+  isTagged,
   mintCredential,
   mintPersonalToken,
   mintRefreshToken,
@@ -127,18 +127,18 @@ Deno.test("mintRefreshToken() makes no token twice", () => {
   assert.equal(new Set(made).size, 100);
 });
 
-Deno.test("isMinted() takes nothing for a grant without a key", () => {
-  assert(!isMinted(mintRefreshToken(grantId, ""), undefined));
+Deno.test("isTagged() takes nothing for a grant without a key", () => {
+  assert(!isTagged(mintRefreshToken(grantId, ""), undefined));
 });
 
-Deno.test("isMinted() takes what was made with the key, with every letter right", () => {
-  assert(isMinted(token, key));
-  assert(!isMinted(token, newRefreshKey()));
+Deno.test("isTagged() takes what was made with the key, with every letter right", () => {
+  assert(isTagged(token, key));
+  assert(!isTagged(token, newRefreshKey()));
   const start = token.length - 43;
   for (let at = start; at < token.length; at++) {
     // The last letter has two bits that belong to no byte.
     const other = ALPHABET[ALPHABET.indexOf(token[at]) ^ 1];
     const changed = token.slice(0, at) + other + token.slice(at + 1);
-    assert(!isMinted(changed, key), changed);
+    assert(!isTagged(changed, key), changed);
   }
 });

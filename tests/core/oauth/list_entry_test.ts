@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
-  isAbout,
   isAboutClient,
+  matchesPerson,
 } from "../../../src/core/oauth/allowed_users.ts";
 import {
   EntryError,
@@ -173,7 +173,7 @@ for (
   });
 }
 
-Deno.test("isAbout() takes a membership for that of its provider alone", () => {
+Deno.test("matchesPerson() takes a membership for that of its provider alone", () => {
   const entry = parseListEntry("partner/group:staff", SEVERAL, {
     takes: ["membership"],
   });
@@ -181,7 +181,9 @@ Deno.test("isAbout() takes a membership for that of its provider alone", () => {
     subject: subjectOf(id, { subject: "42" }),
     identity: { subject: "42", groups },
   });
-  assert(isAbout(entry, person("https://id.partner.example", ["staff"])));
-  assert(!isAbout(entry, person("https://id.partner.example", ["others"])));
-  assert(!isAbout(entry, person("github", ["staff"])));
+  assert(matchesPerson(entry, person("https://id.partner.example", ["staff"])));
+  assert(
+    !matchesPerson(entry, person("https://id.partner.example", ["others"])),
+  );
+  assert(!matchesPerson(entry, person("github", ["staff"])));
 });

@@ -12,7 +12,7 @@ import { outcome, resultOf, textOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
-import { LINKS } from "../../../src/core/protocol/not_yet.ts";
+import { LINKS_META } from "../../../src/core/protocol/not_yet.ts";
 import { type Json, rpc } from "../../kit/message.ts";
 import { MortalServer } from "../../kit/mortal_server.ts";
 import { BASE_URL, IMPLEMENTATION } from "../../kit/server.ts";
@@ -350,7 +350,7 @@ Deno.test("a run without a known end never begins again until its person has loo
     assert.equal(isError, true);
     assert.match(text, /approved and began at 20\d\d-.*its end is not known/);
     assert.ok(text.endsWith(`\n${link}`), text);
-    assert.equal(_meta[LINKS][0].url, link);
+    assert.equal(_meta[LINKS_META][0].url, link);
   }
   const visitor = await open(server, link);
   assert.match(visitor.words, /It has begun, and its end is not known yet/);

@@ -1,7 +1,7 @@
 /** Words about approvals: to models, to callers, and to those who approve. */
 import assert from "node:assert/strict";
 import { type Tool, tool, z } from "../../../src/mod.ts";
-import { LINKS } from "../../../src/core/protocol/not_yet.ts";
+import { LINKS_META } from "../../../src/core/protocol/not_yet.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
@@ -100,11 +100,11 @@ Deno.test("a client of 2025 is told the link of durable work at once, and to sho
       .exec(text) ?? [];
   assert.ok(url, text);
   const link = { url, message: "Approve: Archive a project" };
-  assert.deepEqual(_meta[LINKS], [link]);
+  assert.deepEqual(_meta[LINKS_META], [link]);
   const visitor = await open(server, url);
   await press(visitor, "refuse");
   const over = await resultOf(call("task_status", { taskId }));
-  assert.equal(over._meta?.[LINKS], undefined);
+  assert.equal(over._meta?.[LINKS_META], undefined);
 });
 
 Deno.test("the pages of durable work say that it waits for an approval, and then that it goes on by itself", async () => {

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { resource, tool, z } from "../../../src/mod.ts";
-import { LINKS } from "../../../src/core/protocol/not_yet.ts";
+import { LINKS_META } from "../../../src/core/protocol/not_yet.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { WAIT_SECONDS } from "../../../src/features/questions/wait_record.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
@@ -129,7 +129,7 @@ function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
 function linkOf({ content, isError, _meta }: Json, nth = 0): string {
   assert.equal(isError, true, JSON.stringify(content));
   const links = content[0].text.match(/^http\S*$/gm);
-  assert.deepEqual(_meta[LINKS].map(({ url }: Json) => url), links);
+  assert.deepEqual(_meta[LINKS_META].map(({ url }: Json) => url), links);
   assert.match(links[nth], /^http:\/\/127\.0\.0\.1:3000\/wait\/[\w-]{43}$/);
   return links[nth];
 }

@@ -7,7 +7,7 @@ import { tool } from "../../../src/authoring/tool.ts";
 import type { ToolView } from "../../../src/authoring/tool_view.ts";
 import {
   findResource,
-  isHidden,
+  isHiddenResource,
 } from "../../../src/core/catalogue/find_resource.ts";
 import { compileCatalogue } from "../../../src/core/catalogue/catalogue.ts";
 import { CatalogueError } from "../../../src/core/catalogue/compiled_definitions.ts";
@@ -187,7 +187,7 @@ Deno.test("a view is hidden with its tool, at every address", () => {
   for (const uri of [hidden, "ui://chart/A.html"]) {
     assert.ok(findResource(whole, uri));
     assert.equal(findResource(none, uri), undefined);
-    assert.equal(isHidden(none, uri), true);
+    assert.equal(isHiddenResource(none, uri), true);
   }
   const found = findResource(none, "ui://open/A.html");
   assert.equal(found?.resource.name, "open_view");

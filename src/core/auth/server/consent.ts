@@ -12,7 +12,7 @@ import type { OAuthError } from "../../errors.ts";
 import { shortClientId } from "../../oauth/client_id.ts";
 import { authorizationResponseUrl } from "../../oauth/authorization_request.ts";
 import { OFFLINE_ACCESS, opensNoTool } from "../../oauth/scope.ts";
-import { BOXES } from "../../pages/scope_boxes.tsx";
+import { BOXES_FIELD } from "../../pages/scope_boxes.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readParameters } from "../../http/body.ts";
 import { findBrowserRequest } from "./browser_request.ts";
@@ -93,7 +93,7 @@ export function consentEndpoint(
       // hidden fields.
       return choice.ask(c, [
         ["request", handle],
-        [BOXES, "1"],
+        [BOXES_FIELD, "1"],
         ...scopes.map((scope) => ["scope", scope] as const),
       ]);
     }
@@ -120,7 +120,8 @@ function chosenScopes(
   revokedScopes: readonly string[] = [],
 ): readonly string[] {
   const ticked = parameters.all("scope");
-  const hasBoxes = parameters.get(BOXES) !== undefined || ticked.length > 0;
+  const hasBoxes = parameters.get(BOXES_FIELD) !== undefined ||
+    ticked.length > 0;
   if (!hasBoxes) return asked.filter((scope) => !revokedScopes.includes(scope));
   return asked.filter((scope) =>
     scope === OFFLINE_ACCESS || ticked.includes(scope)

@@ -7,7 +7,7 @@
  */
 import type { Change } from "../../store/changes.ts";
 import { MAX_URIS } from "../exchange/check.ts";
-import { isHidden } from "../../catalogue/find_resource.ts";
+import { isHiddenResource } from "../../catalogue/find_resource.ts";
 import type { Answer } from "../exchange/answer.ts";
 import {
   invalidParams,
@@ -181,7 +181,9 @@ async function streamChanges(
   // missed.
   const leave = await engine.changes.listen((change) => {
     // A change of a resource that the caller may not see is not reported.
-    if (change.kind !== "list" && isHidden(call.catalogue, change.uri)) return;
+    if (
+      change.kind !== "list" && isHiddenResource(call.catalogue, change.uri)
+    ) return;
     const notification = notificationOf(change, filter, id);
     if (notification !== undefined) notify(notification);
   });

@@ -4,7 +4,7 @@ import type { Result } from "../../../../src/core/mcp/exchange/answer.ts";
 import type { Call } from "../../../../src/core/mcp/exchange/call.ts";
 import {
   findResource,
-  isHidden,
+  isHiddenResource,
 } from "../../../../src/core/catalogue/find_resource.ts";
 import { readResource } from "../../../../src/core/mcp/methods/resource_read.ts";
 import { compileCatalogue } from "../../../../src/core/catalogue/catalogue.ts";
@@ -61,7 +61,7 @@ Deno.test("findResource() tells a resource, and what its template finds in the U
         name,
         variables,
       ]);
-      assert.equal(isHidden(catalogue, uri), false);
+      assert.equal(isHiddenResource(catalogue, uri), false);
     }
   }
 });
@@ -69,15 +69,15 @@ Deno.test("findResource() tells a resource, and what its template finds in the U
 Deno.test("what is left out for a caller is read through no template that is not", () => {
   for (const uri of ["a://hidden", "b://1", "e://hidden", "e://hidden/1"]) {
     assert.ok(findResource(whole, uri));
-    assert.equal(isHidden(whole, uri), false);
+    assert.equal(isHiddenResource(whole, uri), false);
     assert.equal(findResource(seen, uri), undefined);
-    assert.equal(isHidden(seen, uri), true);
+    assert.equal(isHiddenResource(seen, uri), true);
   }
 });
 
 Deno.test("what no one has is hidden from no one", () => {
   assert.equal(findResource(seen, "d://1"), undefined);
-  assert.equal(isHidden(seen, "d://1"), false);
+  assert.equal(isHiddenResource(seen, "d://1"), false);
 });
 
 async function read(uri: string): Promise<unknown> {
