@@ -6,6 +6,7 @@
  */
 import { type Database, type Entry, isFound } from "../../core/kv/database.ts";
 import type { Transaction } from "../../core/kv/transaction.ts";
+import { USED_SECONDS } from "../questions/wait_answer.ts";
 import { putWait, type WaitRecord } from "../questions/wait_record.ts";
 import type { Wait, WaitStore } from "../questions/waits.ts";
 import type { CallApproval } from "./call_approval.ts";
@@ -37,12 +38,13 @@ export function withdrawApproval(
     if (answer?.remembers && payload?.offer) {
       rememberedStore(database).ending(subject, payload.offer)(transaction);
     }
-    const end = { endedAt: database.now(), outcome: "withdrawn" } as const;
+    const endedAt = database.now();
     putWait(transaction, key, {
       ...value,
       state: "used",
       sealedAnswer: undefined,
-      approval: { ...approval!, ...end },
+      approval: { ...approval!, endedAt, outcome: "withdrawn" },
+      expiresAt: Math.min(value.expiresAt, endedAt + USED_SECONDS),
     });
     return true;
   };

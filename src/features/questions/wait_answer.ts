@@ -35,7 +35,7 @@ import { wakeTwice } from "../../core/store/waiting_work.ts";
  * The seconds for which the page of a used wait still says that it was
  * answered.
  */
-const USED_SECONDS = 5 * 60;
+export const USED_SECONDS = 5 * 60;
 
 /** A used answer, which can be put back until the wait expires. */
 export interface TakenWait {
@@ -78,14 +78,16 @@ export function waitAnswers(
           value.state === "answered" && value.sealedAnswer !== replaced &&
             !await database.mayRepeat(entry);
         if (isAnswered) return { isAccepted: false, record: { key, value } };
+        const isRefused = answer.action === "decline";
         const record: WaitRecord = {
           ...value,
           state: "answered",
           sealedAnswer: await sealPart(value, key, "answer", answer),
           ...value.approval && {
+            approval: { ...value.approval, isRefused },
             expiresAt: database.now() + Math.min(
               value.approval.seconds,
-              answer.action === "decline" ? WAIT_SECONDS : Infinity,
+              isRefused ? WAIT_SECONDS : Infinity,
             ),
           },
           // The answer was accepted, so it must arrive, however late the work

@@ -98,6 +98,8 @@ export interface ApprovalState {
   seconds: number;
   /** The time until which a person can approve. The record is kept longer. */
   closesAt?: number;
+  /** True if the answer is a refusal. */
+  isRefused?: boolean;
   begunAt?: number;
   endedAt?: number;
   /**
@@ -156,6 +158,8 @@ export interface ListedWait
     Pick<WaitRecord, "kind" | "clientId" | "grantId" | "taskId" | "state"> {
   /** True once the approved run has ended. */
   hasEnded?: boolean;
+  /** True if a person refused the call of an approval. */
+  isRefused?: boolean;
 }
 
 export interface Pointer extends Expiring {
@@ -226,7 +230,7 @@ export function putWait(
 ): Transaction {
   const { askerKey, kind, clientId, grantId, taskId, state, expiresAt } =
     record;
-  const { scope, endedAt } = record.approval ?? {};
+  const { scope, endedAt, isRefused } = record.approval ?? {};
   const hasEnded = endedAt !== undefined;
   if (scope !== undefined) {
     const queued = placeInQueue(key, record.approval!);
@@ -237,7 +241,16 @@ export function putWait(
     .set<Pointer>(askerKey, { wait: key, expiresAt })
     .set<ListedWait>(
       listingWaitKey(listOfWait(record), key),
-      { kind, clientId, grantId, taskId, state, hasEnded, expiresAt },
+      {
+        kind,
+        clientId,
+        grantId,
+        taskId,
+        state,
+        hasEnded,
+        isRefused,
+        expiresAt,
+      },
     );
 }
 

@@ -68,22 +68,32 @@ export function waitRoom(
       return full.get(nameOf(opener)) ? undefined : await readList(opener.list);
     },
 
-    /** @throws {LimitError} unless a list has room for one more wait */
+    /**
+     * Returns the refused call that makes room for one more wait in a full
+     * list, if it needs room: one of the same client, which would end first.
+     *
+     * @throws {LimitError} if there is no room, nor such a call
+     */
     check(
       listed: readonly Found<ListedWait>[] | undefined,
       opener: Opener,
-    ): void {
+    ): Found<ListedWait> | undefined {
       if (listed === undefined) refuse(opener);
       // Each kind is counted by itself: webhooks wait for days, but leave room
-      // for pages. A refused approval, which can still be approved, counts.
+      // for pages.
       const { most = MAX_WAITS_PER_PERSON } = opener;
       const same = listed.filter(({ value: { kind, state } }) =>
         kind === opener.kind && state !== "used"
       );
       const ofClient = opener.kind !== "webhook"
-        ? same.filter(({ value }) => isSameClient(value, opener)).length
-        : 0;
-      if (same.length < most && ofClient < MAX_WAITS_PER_CLIENT) return;
+        ? same.filter(({ value }) => isSameClient(value, opener))
+        : [];
+      if (same.length < most && ofClient.length < MAX_WAITS_PER_CLIENT) return;
+      // Durable work may still have to read its refusal.
+      const [refused] = ofClient
+        .filter(({ value: { isRefused, taskId } }) => isRefused && !taskId)
+        .sort((one, other) => one.value.expiresAt - other.value.expiresAt);
+      if (refused) return refused;
       full.set(nameOf(opener), true, FULL_MILLISECONDS);
       refuse(opener);
     },

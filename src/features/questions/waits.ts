@@ -164,7 +164,9 @@ export function waitStore(database: Database) {
           await database.find<WaitRecord>(pointer.value.wait);
         const wait = await readSame(own, known);
         if (wait) return wait;
-        check(held, opener);
+        const refused = check(held, opener);
+        const dropped = refused &&
+          await database.find<WaitRecord>(listedWaitKey(refused.key));
         const { grant, run } = await basisOf(database, waiting);
         const createdAt = database.now();
         touchList(transaction.check(pointer), own, createdAt);
@@ -184,6 +186,9 @@ export function waitStore(database: Database) {
         // asker, which the new wait then writes. A used wait stays for a while,
         // because its page says that it was answered.
         if (known && known.value.state !== "used") dropWait(transaction, known);
+        if (dropped && dropped.versionstamp !== known?.versionstamp) {
+          dropWait(transaction, dropped);
+        }
         putWait(transaction.check(absent(key)), key, record);
         if (grant) transaction.check(grant);
         if (run) transaction.check(run);

@@ -438,7 +438,7 @@ Deno.test("prepare, which acts first, is refused at the start; so are unknown op
   assert.throws(start({ expiresIn: 5 }), /approval\.expiresIn must be 60 to/);
 });
 
-Deno.test("a person has 100 open approvals, and 25 with one client; one that is refused counts until it ends", async () => {
+Deno.test("a person has 100 open approvals, and 25 with one client, whose oldest refusal makes room for another", async () => {
   // A list that was full is read again a second later.
   using time = new FakeTime();
   await using server = await servers(tool({
@@ -468,11 +468,21 @@ Deno.test("a person has 100 open approvals, and 25 with one client; one that is 
   const visitor = await open(server, links[0]);
   await press(visitor, "refuse");
   time.tick(1);
-  assert.match(await textOf(call("wipe", { n: 25 })), isFull);
-  // The refusal is over, those that wait are not yet.
-  time.tick(900);
+  const pressed = async (link: string, answer: string) => {
+    visitor.page = await visitor.browser.open(link);
+    await press(visitor, answer);
+  };
+  await pressed(links[1], "refuse");
+  await pressed(links[2], "approve");
+  // Another client gets none of its room.
+  assert.match(await textOf(fifth("wipe", { n: 0 })), isFull);
+  assert.match(await textOf(call("wipe", { n: 1 })), /refused this/);
   linkOf(await resultOf(call("wipe", { n: 25 })));
-  assert.match(await textOf(call("wipe", { n: 26 })), isFull);
+  assert.equal((await visitor.browser.open(links[0])).status, 404);
+  assert.match(await textOf(call("wipe", { n: 1 })), /refused this/);
+  linkOf(await resultOf(call("wipe", { n: 26 })));
+  assert.match(await textOf(call("wipe", { n: 27 })), isFull);
+  assert.equal(await textOf(call("wipe", { n: 2 })), "wiped");
 });
 
 Deno.test("a refusal answers for an hour, however long the call might have waited", async () => {
