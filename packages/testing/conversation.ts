@@ -30,6 +30,9 @@ import {
 } from "./test_request.ts";
 import type { TestCaller, TestGate } from "./test_gate.ts";
 
+/** The time for which `result()` of a task waits for a person to press. */
+const PRESS_MILLISECONDS = 10_000;
+
 /** The server that receives the requests. */
 export interface Target {
   /** The URL of the MCP endpoint. */
@@ -69,6 +72,8 @@ export class Conversation {
   readonly #failing = new AbortController();
   /** The decisions on a task's approvals, by the ID of the approval. */
   readonly #presses = new Map<string, Promise<unknown>>();
+  /** Ends the wait for a task whose approval no one has given. */
+  #patience?: ReturnType<typeof setTimeout>;
 
   /** @param what the called tool, prompt or resource, for errors: `choose` */
   constructor(
@@ -199,6 +204,11 @@ export class Conversation {
       throw error;
     } finally {
       await Promise.allSettled(this.#presses.values());
+      if (this.#patience !== undefined) {
+        clearTimeout(this.#patience);
+        this.#patience = undefined;
+        this.#presses.clear();
+      }
     }
   }
 
@@ -263,7 +273,15 @@ export class Conversation {
       const { approval } = catalogue.tools.get(what) ?? {};
       // The page stays open: the test presses with approve().
       const waits = this.isPressedLater || typeof approval?.by === "object";
-      if (waits) return { action: "accept" };
+      if (waits) {
+        if (this.isPressedLater) {
+          this.#patience ??= setTimeout(
+            () => this.#expectPress(id),
+            PRESS_MILLISECONDS,
+          );
+        }
+        return { action: "accept" };
+      }
       throw new Error(
         `${what} waits for an approval, which the test does not give. Give it with the option approval: "approve" or { refuse: "why" }`,
       );
@@ -271,6 +289,19 @@ export class Conversation {
     const person = TestApprovals.approverOf(caller, catalogue.tools.values());
     await approvals.press(id, person, options.approval);
     return { action: "accept" };
+  }
+
+  /** Fails the wait for a task if no one has answered its approval. */
+  async #expectPress(id: string): Promise<void> {
+    const { what, caller, target: { approvals } } = this;
+    if (!await approvals.isOpen(id, TestApprovals.approverOf(caller, []))) {
+      return;
+    }
+    this.#failing.abort(
+      new Error(
+        `The task of ${what} waits for an approval, which the test does not give. Call approve() or refuse() of the person before result(), or while it waits`,
+      ),
+    );
   }
 
   #notice(method: string, params: JsonObject): void {

@@ -121,6 +121,12 @@ export class TestApprovals {
     throw new Error(`No approval waits for ${subject} on this page`);
   }
 
+  /** True while no one has answered the call of a person. */
+  async isOpen(id: string, caller: Approver): Promise<boolean> {
+    const store = await this.#store();
+    return (await store.findPage(id, caller))?.state === "open";
+  }
+
   /**
    * Approves or refuses the newest call that waits for a person.
    *

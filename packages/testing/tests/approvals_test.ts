@@ -1,6 +1,7 @@
 /** The kit's presses on the pages of approvals. */
 import assert from "node:assert/strict";
-import { tool, z } from "../../../src/mod.ts";
+import { type Tool, tool, z } from "../../../src/mod.ts";
+import { HastyTimers } from "../../../tests/kit/timers.ts";
 import { eachRevision, testServer } from "../mod.ts";
 
 const ran: number[] = [];
@@ -85,6 +86,21 @@ Deno.test("approve() and refuse() press for a task, which goes on by itself", as
   await ann.refuse("No", "refund");
   assert.match((await other.result()).text, /refused this, and said: "No"/);
 });
+
+for (const tool of [refund, archive]) {
+  Deno.test(`result() of a task of ${tool.name} whose approval the test does not give says so`, async () => {
+    using _timers = new HastyTimers([10_000]);
+    await using server = await testServer(TOOLS);
+    const input = tool === refund ? { cents: 900 } : {};
+    const task = await server.startTask(tool as Tool<object>, input);
+    await assert.rejects(
+      task.result(),
+      new RegExp(
+        `^Error: The task of ${tool.name} waits for an approval, .* Call approve`,
+      ),
+    );
+  });
+}
 
 Deno.test("approve() presses for durable work, whose process may die before and after", async () => {
   await using server = await testServer(TOOLS);
