@@ -157,15 +157,16 @@ const MAX_RESULT_CHARACTERS = 20_000;
  * @param asked the people who have to answer on a page of this server, if any
  */
 export function stateInWords(
-  { status, isError, sleepsUntil = 0, inputRequests }: Pick<
+  { status, isError, isRefused, sleepsUntil = 0, inputRequests }: Pick<
     Task,
-    "status" | "isError" | "sleepsUntil" | "inputRequests"
+    "status" | "isError" | "isRefused" | "sleepsUntil" | "inputRequests"
   >,
   asked: "person" | "others" | undefined,
   now: number,
 ): WorkStateInWords {
   switch (status) {
     case "completed":
+      if (isRefused) return { state: "refused" };
       return { state: isError ? "failed" : "done" };
     case "failed":
     case "cancelled":
@@ -240,7 +241,10 @@ function stepInWords(
       if (isOver) return { ...words, state: "left" };
       return { ...words, state: isAnswered ? "answered" : "asking" };
     case "sleep":
-      if (until <= now) return { ...words, state: "slept", at: until };
+      // `now` is in whole seconds, the end of a sleep in milliseconds.
+      if (Math.floor(until) <= now) {
+        return { ...words, state: "slept", at: Math.floor(until) };
+      }
       if (isOver) return { ...words, state: "left" };
       return { ...words, state: "sleeping", at: until };
   }

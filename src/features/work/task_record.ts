@@ -86,6 +86,8 @@ export interface TaskRecord extends Expiring {
   outcome?: TextRef;
   /** True if the result says that the tool has failed. */
   isError?: true;
+  /** True if the result says that a person refused the call. */
+  isRefused?: true;
   /**
    * The name by which a repeat of the call finds the task. Absent if repeats
    * may not get its result.

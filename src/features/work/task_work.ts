@@ -224,9 +224,10 @@ export function endingOf(
   };
 }
 
-export function taskEndOf({ result, error }: SettledTask): TaskEnd {
+export function taskEndOf({ result, error, outcome }: SettledTask): TaskEnd {
+  const isRefused = outcome === "refused";
   return result
-    ? { status: "completed", outcome: result as JsonObject }
+    ? { status: "completed", outcome: result as JsonObject, isRefused }
     : { status: "failed", outcome: { ...error } };
 }
 

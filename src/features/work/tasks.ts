@@ -255,6 +255,8 @@ export type TaskEnd =
   & {
     /** If absent, the stored message is kept. */
     statusMessage?: string;
+    /** True if a person refused the call. */
+    isRefused?: boolean;
   };
 
 /** The error of a task whose process is gone. */
@@ -309,6 +311,7 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
           ...taskEnd.status === "completed" &&
             taskEnd.outcome.isError === true &&
             { isError: true },
+          ...taskEnd.isRefused && { isRefused: true },
           questions: {},
           ...work && {
             expiresAt: work.expiresAt,

@@ -32,6 +32,7 @@ const WORDS = {
   sleeping: ["Sleeping", ""],
   done: ["Done", "good"],
   failed: ["Failed", "bad"],
+  refused: ["Refused", ""],
   cancelled: ["Cancelled", ""],
 } as const;
 

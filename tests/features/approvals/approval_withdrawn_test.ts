@@ -205,6 +205,7 @@ Deno.test("a task ends by a decline after the press, and nothing is run", async 
   );
   await follow("completed");
   assert.match(task.result.content[0].text, DECLINED);
+  assert.match(await visitor.look("/work"), /Refused .*long/);
   visitor.page = await visitor.browser.open(params.url);
   assert.match(visitor.words, /The app has withdrawn it/);
   assert.equal(runs, 0);

@@ -46,6 +46,8 @@ Deno.test("stateInWords() tells a question before a sleep, and a failed tool fro
   assert.equal(told({ status }), "running");
   assert.equal(told({ status: "completed" }), "done");
   assert.equal(told({ status: "completed", isError: true }), "failed");
+  const refused = { isError: true, isRefused: true } as const;
+  assert.equal(told({ status: "completed", ...refused }), "refused");
   assert.equal(told({ status: "cancelled" }), "cancelled");
 });
 
@@ -82,7 +84,8 @@ Deno.test("stepsInWords() says of a task that is over what it left", () => {
     stepOf("step:a", { state: "begun" }),
     stepOf("step:b", { state: "waiting", attempts: 2, until: NOW + 60 }),
     stepOf("sleep:c", { until: NOW + 60 }),
-    stepOf("sleep:d", { until: NOW }),
+    // An end in milliseconds, in the second of the page.
+    stepOf("sleep:d", { until: NOW + 0.6 }),
     stepOf("sleep:wait e: time", { until: NOW + 60 }),
   ];
   const told = (status: "working" | "cancelled") =>
