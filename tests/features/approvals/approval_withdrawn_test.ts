@@ -121,10 +121,13 @@ Deno.test("a call that is held learns that another one has declined, and a press
   const { headers } = await server.person();
   const { link, answer } = await ask(server, "pay", headers);
   const visitor = await open(server, link);
-  const accepted = textOf(answer("accept"));
+  const accepted = resultOf(answer("accept"));
   await until(() => server.app.running === 1);
   assert.match(await textOf(answer("decline")), DECLINED);
-  assert.match(await accepted, DECLINED);
+  const { content, inputRequests } = await accepted;
+  // Where the decline came before it was held, it asks anew.
+  if (inputRequests) assert.ok(!JSON.stringify(inputRequests).includes(link));
+  else assert.match(content[0].text, DECLINED);
   await press(visitor, "approve");
   assert.match(visitor.words, /The app has withdrawn it/);
   assert.equal(runs, 0);
