@@ -195,9 +195,11 @@ export function approvalGate(
       result?: CallToolResult,
     ) => {
       const hasLeft = context.signal.aborted || toolRun.call.hasLeft?.();
-      await (remembered
-        ? approvals.noteEnd(() => approvals.endReceipt(receipt, outcome))
-        : visit.end(receipt, outcome, hasLeft ? result : undefined));
+      if (remembered) {
+        await approvals.noteEnd(() => approvals.endReceipt(receipt, outcome));
+      } else if (
+        !await visit.end(receipt, outcome, hasLeft ? result : undefined)
+      ) return;
       const seconds = (performance.now() - startedMilliseconds) / 1000;
       report("ended", { tool: name, seconds, outcome }, who);
     };

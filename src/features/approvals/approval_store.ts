@@ -444,12 +444,14 @@ export function callApprovals(
     { key }: Pick<Wait, "key">,
     outcome: ApprovalState["outcome"],
     result?: CallToolResult,
-  ): Promise<void> {
+  ): Promise<boolean> {
+    let isFirst = true;
     await changeBegun({ key }, async (record, transaction) => {
       const { outcome: told, endedAt } = record.approval!;
       // A run may end after a person has looked.
       const isLate = told === "unknown" && outcome !== told;
-      if (endedAt !== undefined && !isLate) return undefined;
+      isFirst = endedAt === undefined || isLate;
+      if (!isFirst) return undefined;
       const end = { endedAt: database.now(), outcome };
       const ended = { ...record.approval!, ...end };
       const { createdAt } = record;
@@ -472,5 +474,6 @@ export function callApprovals(
         sealedAnswer: await sealPart(record, key, "answer", whole),
       };
     });
+    return isFirst;
   }
 }

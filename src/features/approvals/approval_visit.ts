@@ -231,30 +231,33 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return this.approvals.withdraw(wait);
   }
 
-  /**
-   * Marks the run as begun. Returns false for durable work that was approved in
-   * an earlier run.
-   */
+  /** Marks the run as begun. Returns false if an earlier run of it did. */
   async isBeginning(): Promise<boolean> {
+    if (this.#begun) return true;
     const { approvals, work: { requestId } } = this;
+    // If the database is away, the end is what marks it.
+    let isFirst = this.#approval !== undefined;
     // Durable work goes on by its stored steps, so its mark is only for the
     // page. The process that got the answer may have died before the mark.
-    if (!this.#begun) {
-      await tidy(async () => {
-        const approval = this.#approval ??
-          await approvals.findAsked(this.of.waiting);
-        if (approval?.state !== "answered") return;
-        await approvals.begin(approval, requestId);
-      });
-    }
-    return this.#approval !== undefined;
+    await tidy(async () => {
+      const approval = this.#approval ??
+        await approvals.findAsked(this.of.waiting);
+      isFirst = approval?.state === "answered" &&
+        await approvals.begin(approval, requestId) !== undefined;
+    });
+    return isFirst;
   }
 
+  /**
+   * Stores the end of the run. Returns false if it was stored before, by a
+   * process that died since.
+   */
   async end(
     receipt: string,
     ...end: [ApprovalState["outcome"], CallToolResult?]
-  ) {
+  ): Promise<boolean> {
     const { approvals, work: { requestId } } = this;
+    let isFirst = true;
     await approvals.noteEnd(async () => {
       // Durable work may have been approved in another process.
       const approval = this.#approval ??
@@ -262,8 +265,9 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       if (!approval) return await approvals.endReceipt(receipt, end[0]);
       // Only if the mark of the beginning was lost.
       if (!this.#begun) await approvals.begin(approval, requestId);
-      await approvals.end(approval, ...end);
+      isFirst = await approvals.end(approval, ...end);
     });
+    return isFirst;
   }
 
   /** Returns the verdict. Begins an approved run, except of durable work. */

@@ -6,6 +6,8 @@
  *     deno test … tests/features/approvals/approval_life_test.ts -- 1
  */
 import assert from "node:assert/strict";
+import { receiptStore } from "../../../src/features/approvals/receipts.ts";
+import { Database } from "../../../src/core/kv/database.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { messagesOf } from "../../kit/answer.ts";
@@ -163,6 +165,7 @@ for (const [name, life] of Object.entries(LIVES)) {
     `a fault at any operation in the life of an approval runs nothing twice and loses none · ${name}`,
     async ({ kv, other }) => {
       const runs = new Map<string, number>();
+      const done = new Set<string>();
       const note = (id: string) => {
         runs.set(id, (runs.get(id) ?? 0) + 1);
         return "wiped";
@@ -230,6 +233,7 @@ for (const [name, life] of Object.entries(LIVES)) {
             }
             if (!line.faulty.hasFailed && !line.hasDied) isOver = true;
             counts.lives++;
+            if (text === "wiped") done.add(id);
             const count = runs.get(id) ?? 0;
             if (count > 1) counts.twice++;
             if (/its end is not known|may have happened/.test(text)) {
@@ -245,6 +249,19 @@ for (const [name, life] of Object.entries(LIVES)) {
       assert.equal([...runs.values()].filter((count) => count > 1).length, 0);
       assert.deepEqual([counts.twice, counts.lost], [0, 0]);
       assert(counts.lives > 20);
+      // A receipt tells the end of each run that its client was told.
+      const receipts = receiptStore(new Database(kv), 86_400);
+      const endOf = new Map<string, unknown>();
+      let before: string | undefined;
+      do {
+        const page = await receipts.list(undefined, undefined, before);
+        for (const { facts, outcome } of page.receipts) {
+          endOf.set(facts.id, outcome);
+        }
+        before = page.next;
+      } while (before);
+      const untold = [...done].filter((id) => endOf.get(id) !== "ok");
+      assert.deepEqual(untold, []);
     },
     { sanitizeOps: false, sanitizeResources: false },
   );

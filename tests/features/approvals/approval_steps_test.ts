@@ -193,3 +193,30 @@ Deno.test("durable work that no one approved in time tells it once", async () =>
     "No one approved a call in time",
   ]);
 });
+
+Deno.test("durable work whose process dies as its end is told tells its beginning and its end once", async () => {
+  measured = [];
+  const { log, events } = recordLog();
+  const work = tool({
+    name: "refund",
+    input: INPUT,
+    task: { durable: true },
+    approval: {},
+    run: (_, { step }) => step("pay", () => "paid"),
+  });
+  await using server = await testServer({ tools: [work], log });
+  const ann = server.as({ subject: "ann" });
+  const task = await ann.startTask(work, { charge: "a" });
+  let died: Promise<void> | undefined;
+  const push = events.push.bind(events);
+  events.push = (...told) => {
+    if (told.some(({ message }) => /has ended$/.test(message))) {
+      died ??= task.crash();
+    }
+    return push(...told);
+  };
+  await ann.approve(work);
+  assert.equal((await task.result()).text, "paid");
+  await died!;
+  assert.deepEqual(steps(), ["asked", "begun", "ended"]);
+});
