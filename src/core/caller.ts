@@ -21,9 +21,9 @@ export interface Identity {
    */
   otherEmails?: readonly string[];
   /**
-   * Further e-mail addresses that the provider has not verified, or may not
-   * vouch for. Absent unless `OAUTH_BLOCKED` or `OAUTH_PERMISSIONS` names
-   * addresses.
+   * Further e-mail addresses that no one has verified, or only a provider
+   * without that right. Absent unless `OAUTH_BLOCKED` or `OAUTH_PERMISSIONS`
+   * names addresses.
    */
   unverifiedEmails?: readonly string[];
   /** The account's short name, if the provider has one. */

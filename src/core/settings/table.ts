@@ -111,8 +111,8 @@ function detailOf({ issues }: z.ZodError, secret?: string): string {
 }
 
 /**
- * True if a message repeats four characters in a row of a secret, or a whole
- * shorter one.
+ * True if a message contains four characters in a row of a secret, or all of a
+ * shorter secret.
  */
 function repeats(message: string, secret: string): boolean {
   const length = Math.min(4, secret.length);

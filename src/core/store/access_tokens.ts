@@ -91,8 +91,8 @@ export function accessTokenStore(database: Database) {
   }
 
   /**
-   * Records that the client has used the response of a refresh. After that it
-   * is repeated for `REPLAY_SECONDS` more.
+   * Records that the client has used the response of a refresh, which is then
+   * repeated for only `REPLAY_SECONDS` more.
    */
   function noteSeen(exchanged: string, read: Entry<Grant>): Promise<void> {
     return database.change(

@@ -63,9 +63,9 @@ export class Telemetry {
   }
 
   /**
-   * Handles an HTTP request, without the baggage that its sender gave it, and
-   * records the duration. Deno's own metrics have the method as it was sent, so
-   * that anyone could fill them with invented methods.
+   * Handles an HTTP request, without the `baggage` of its sender, and records
+   * the duration. Deno's own metrics contain any method that was sent, so that
+   * anyone could fill them with invented ones.
    */
   async serve(
     method: string,

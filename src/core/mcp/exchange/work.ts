@@ -260,8 +260,8 @@ export interface Work {
    */
   showLink?(link: Link): Promise<() => Promise<void>>;
   /**
-   * Returns the answer that the client has sent along to the question with a
-   * key. Only in MCP 2026-07-28.
+   * Returns the client's answer to the question with this key, if the request
+   * contains it. Only in MCP 2026-07-28.
    */
   sentAnswer?(key: string): JsonObject | undefined;
   /**
