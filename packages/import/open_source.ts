@@ -20,7 +20,7 @@ import type { ImportSource } from "./source.ts";
 export async function openSource(
   source: string,
   token?: string,
-  seconds = SECONDS,
+  seconds = RESPONSE_SECONDS,
 ): Promise<ImportSource> {
   const server = URL.parse(source);
   if (server && /^https?:.*\/mcp$/.test(server.protocol + server.pathname)) {
@@ -47,8 +47,7 @@ export async function openSource(
   return openApiSource(await parseOpenApi(text, source, address));
 }
 
-/** The time for an MCP server to respond, and for a person to sign in there. */
-const SECONDS = 30;
+const RESPONSE_SECONDS = 30;
 const SIGN_IN_SECONDS = 600;
 
 /** A time limit for requests, which restarts with each call of `set()`. */

@@ -46,8 +46,8 @@ export interface PostgresOptions {
    */
   connections?: number;
   /**
-   * The first parts of the keys of whose changes other processes are notified;
-   * all by default. Notifications cost a third of the rate of commits.
+   * The first parts of the keys whose changes are announced to other processes;
+   * all by default. Announcements cost a third of the rate of commits.
    */
   announced?: readonly string[];
   /** Called with warnings for an operator. */

@@ -66,8 +66,7 @@ export class TestApi {
   }
 
   /**
-   * Reports requests that had no route, because the tool may have caught the
-   * error.
+   * Reports requests that had no route: the tool may have caught the error.
    *
    * @throws {Error}
    */

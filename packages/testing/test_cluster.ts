@@ -50,7 +50,7 @@ export interface Followed {
 /** Requests that a client sends again when the network has cut them. */
 const REPEATABLE = /^(tasks\/(get|update|cancel)|subscriptions\/listen)$/;
 /**
- * The seconds after which the lease of a dead process has certainly expired.
+ * The seconds after which the lease of a dead process has expired for certain.
  */
 const LAPSE_SECONDS = 31;
 /** The maximum time for which `advance()` waits for work, or an answer. */

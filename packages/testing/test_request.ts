@@ -94,7 +94,7 @@ export type CallArguments<I> = Record<never, never> extends I
   ? [input?: CallInput<I>, options?: RequestOptions]
   : [input: CallInput<I>, options?: RequestOptions];
 
-/** The lists that a client gets, all pages of each. */
+/** All lists of the server, as a client gets them. */
 export interface Listed {
   /** `tools/list` */
   tools: ListedTool[];

@@ -214,8 +214,9 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
 }
 
 /**
- * Passes the keys of questions to the test. The test also answers in place of
- * the server's own pages, which test servers lack.
+ * Passes the keys of questions to the test, and gives the test's answers to
+ * questions that the server would ask on its own pages, which test servers
+ * lack.
  */
 function helpToAnswer(context: Context, gate: TestGate): void {
   const { ask } = context;

@@ -73,12 +73,13 @@ export interface McpCallOptions {
 /** The caller's account at an MCP server, in the context of a call. */
 export interface McpAccount extends Account {
   /**
-   * Calls a tool of the server as the person. The progress and questions of
-   * that tool are passed to the client of this call; questions name the server.
+   * Calls a tool of the server as the person. That tool's progress and
+   * questions are passed to the client of this call; the questions name the
+   * server.
    *
    * @throws {import("./tool.ts").ToolError} with the server's message, if the
    * tool fails there; also if the server does not respond, sends an invalid or
-   * too long response, or asks for what the options do not give
+   * too long response, or asks for something that the options do not answer
    */
   call(
     tool: string,

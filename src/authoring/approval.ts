@@ -70,14 +70,14 @@ export interface ToolApproval<I = any> {
    */
   passkey?: "wanted" | "required";
   /**
-   * Lets the approver skip later approvals for a while: those of calls of the
-   * same client with the same `key` of the offer. Return undefined to ask every
+   * Lets the approver skip later approvals for a while, for calls of the same
+   * client with the same `key` of the offer. Return undefined to ask every
    * time. Ignored unless the caller approves.
    */
   remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
   /**
-   * The seconds for which a call waits for its approval, and an approval waits
-   * for the call to run; 15 minutes by default.
+   * The seconds for which a call waits for its approval; an approved call must
+   * then run within the same time. 15 minutes by default.
    */
   expiresIn?: number;
 }

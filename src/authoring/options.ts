@@ -37,7 +37,8 @@ export type Members<T> = {
 type Frozen<T> = T extends readonly (infer I)[] ? readonly I[] : T;
 
 /**
- * The members of every variant of an options object; optional unless shared.
+ * All members of the variants of an options object; optional unless every
+ * variant has them.
  */
 export type Merged<U> = {
   [K in U extends unknown ? keyof U : never]: U extends unknown
@@ -89,7 +90,7 @@ export function checkOptions(
 /** The errors in definitions, found when they were made. */
 const FAULTS_OF = new WeakMap<object, readonly string[]>();
 
-/** Stores the errors in a definition until the start reports all. */
+/** Stores the errors in a definition, for the report at the start. */
 export function withFaults<T extends object>(
   definition: T,
   faults: readonly string[],

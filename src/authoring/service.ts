@@ -17,7 +17,7 @@ import { accountSettings } from "./oauth_account.ts";
 /** A value, or the promise of one. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Services, under names that the definition which uses them chooses. */
+/** Services, by the names under which a definition uses them. */
 export type Services = Readonly<Record<string, Service<unknown>>>;
 
 /** The started value of each of {@linkcode Services}. */

@@ -10,7 +10,7 @@ import * as kinds from "./options.ts";
 /** The members of an object's schema: `{ name: z.string() }`. */
 export type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** The schema that a schema or a {@linkcode Shape} describes. */
+/** The Zod schema of a {@linkcode Shape}, or the schema itself. */
 export type SchemaOf<T> = T extends z.ZodType ? T
   : T extends Shape ? z.ZodObject<{ -readonly [K in keyof T]: T[K] }>
   : never;

@@ -50,8 +50,7 @@ export type RunReturn<O> = [O] extends [z.ZodType | Shape]
   : MaybePromise<ToolContent>;
 
 /**
- * The data of a tool's `output`, or what `result()` makes of it, or a promise
- * of either.
+ * The `output` data of a tool, alone or from `result()`, or a promise of it.
  */
 export type OutputReturn<T> =
   | T

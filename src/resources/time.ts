@@ -2,7 +2,7 @@ import { resource } from "../mod.ts";
 
 const zones = () => ["UTC", ...Intl.supportedValuesOf("timeZone")];
 
-/** A family of resources: the variables of its address are typed. */
+/** A family of resources, whose URI variables are typed. */
 export default resource({
   uri: "time://{+zone}",
   name: "time",

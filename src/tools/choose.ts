@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { tool } from "../mod.ts";
 
-/** A tool that asks the person, who may decline or walk away. */
+/** A tool that asks the person, who may decline or not answer. */
 export default tool({
   name: "choose",
   title: "Choose",

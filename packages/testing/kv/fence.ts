@@ -1,5 +1,6 @@
 /**
- * The requirement of the record that fences off a process.
+ * The requirement behind the fence: the record on whose absence a process's
+ * commits depend.
  *
  * @module
  */
@@ -8,7 +9,7 @@ import type { Kv, KvEntryMaybe, KvKey } from "../../../src/core/kv/kv.ts";
 import { commit, type KvPromise, write } from "./promise.ts";
 
 const ROUNDS = 24;
-/** The commits of a round; each waits for the ones before it. */
+/** The commits of a round, each of which waits for those before it. */
 const COMMITS_AT_ONCE = 20;
 /** The maximum number of keys of one `getMany`. */
 const MAX_KEYS_PER_READ = 10;

@@ -15,7 +15,7 @@ import type { Write } from "../../core/kv/transaction.ts";
 /** The seconds after which another process may try. */
 const LEASE_SECONDS = 40;
 
-/** The bounds of the pause between tries, which doubles each time. */
+/** The pause before the second try, which doubles with each try. */
 const FIRST_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 60 * 60;
 

@@ -46,11 +46,8 @@ import { answerRemembered } from "./remembered_work.ts";
 import { type Receipts, receiptStore } from "./receipts.ts";
 import { withdrawApproval } from "./withdrawal.ts";
 
-/**
- * The seconds for which durable work, or a call, can still find an unanswered
- * approval after it has closed.
- */
-const CLOSED_SECONDS = 7 * 24 * 60 * 60;
+/** The seconds for which an unanswered approval is kept after it has closed. */
+const CLOSED_WORK_SECONDS = 7 * 24 * 60 * 60;
 const CLOSED_CALL_SECONDS = 60;
 
 /**
@@ -181,7 +178,7 @@ export function callApprovals(
       const closesAt = database.now() + seconds;
       const approval = { ...waiting.approval, closesAt };
       const wait = await waits.open({ ...waiting, approval }, { ...payload }, {
-        seconds: seconds + (isWork ? CLOSED_SECONDS : CLOSED_CALL_SECONDS),
+        seconds: seconds + (isWork ? CLOSED_WORK_SECONDS : CLOSED_CALL_SECONDS),
       });
       return approvalOf(wait)!;
     },

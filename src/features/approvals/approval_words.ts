@@ -22,10 +22,6 @@ type Decision =
   & { passkey?: string }
   & ({ action: "accept" } | { action: "decline"; reason: string });
 
-/**
- * The maximum length in characters of a title, of a fact's name, and of all
- * facts.
- */
 export const MAX_TITLE_CHARACTERS = 200;
 const MAX_NAME_CHARACTERS = 40;
 const MAX_FACTS_CHARACTERS = 2400;

@@ -75,7 +75,7 @@ export type Receipt = Press & Progress & ReceiptWords & { id: string };
 /** The text on a page in place of texts that cannot be decrypted. */
 export const NO_WORDS = "Words that cannot be read";
 
-/** The maximum number of receipts that a page shows, and reads. */
+/** The maximum number of receipts on a page. */
 const MAX_RECEIPTS = 200;
 const MAX_READ = 2000;
 

@@ -20,7 +20,6 @@ import type {
 import { clientNameOf } from "../account_page/client_words.ts";
 import { ownGrants } from "../account_page/connections_part.ts";
 
-/** The maximum number of people on a page, and of each person's connections. */
 const MAX_PEOPLE = 100;
 const MAX_CONNECTIONS = 20;
 
