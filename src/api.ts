@@ -128,7 +128,8 @@ export async function callApi(
     body,
     signal: request.signal,
   });
-  // Keys are hidden before a text is cut: half a key is found by no one.
+  // Keys are hidden before a text is cut, because half a key would not be
+  // found.
   const hide = (text: string) => given?.hide(text) ?? text;
   const unsure = isSafeMethod(method) ? "" : ` ${MAY_HAVE_SUCCEEDED}`;
   if (!response.ok) throw await refusalOf(title, response, hide, unsure);

@@ -148,7 +148,8 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   try {
     await server.start();
   } catch (error) {
-    // Under --watch, Deno ends no process: it would go on answering requests.
+    // Under --watch, Deno ends no process: it would continue to answer
+    // requests.
     socket.close();
     throw error;
   }

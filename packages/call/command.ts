@@ -143,8 +143,8 @@ export class Command {
       const { response, status = response?.status } = error as ServerError & {
         status?: number;
       };
-      // A server of 2025 refuses a request without a session, or a method that
-      // it does not know.
+      // Before MCP 2026-07-28, servers refuse a request without a session, or a
+      // method that they do not know.
       const isOther = status !== undefined && status !== 429 && status < 500;
       if (!isOther) throw error;
       return new Client({ ...this.#options, revision: "2025-11-25" });

@@ -61,8 +61,8 @@ export async function resultAfter(
       onTask?.({ taskId, status: "working", statusMessage: state });
       const next =
         await (isRepeatable ? send(call, signal) : ask(TASK_STATUS, signal));
-      // The tool may have repeated the words of another server: the task is
-      // then on that server.
+      // The tool may have repeated another server's text: the task is then on
+      // that server.
       if (found === first && isUnknownTask(next)) return answer;
       found = parseNotYet(next);
       if (found?.taskId !== taskId) return next;

@@ -26,7 +26,7 @@ export function parseOptions<O extends NonNullable<ParseArgsConfig["options"]>>(
     args: [...args],
     options,
     allowPositionals: true,
-    // Faults are reported below, in our own words.
+    // Errors are reported below, in our own words.
     strict: false,
     tokens: true,
   });

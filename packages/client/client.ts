@@ -160,7 +160,7 @@ export class Client extends Connection {
       throw error;
     } finally {
       for (const question of asked.values()) question.abort();
-      // The answer that led to the end of the task may still be under way.
+      // The answer that ended the task may still be on its way.
       await answering;
     }
   }

@@ -132,8 +132,9 @@ export class Connection {
     const asked = this.#answered.get(response);
     for await (const message of this.messages(response)) {
       const { id, method, params = {}, result, error } = message;
-      // An error may be about a message whose ID was not understood: servers of
-      // 2025 refuse a missing session with the ID "server-error".
+      // An error may be about a message whose ID was not understood: servers
+      // before MCP 2026-07-28 refuse a missing session with the ID
+      // "server-error".
       const isAnswer = result || error && id != null && response.ok;
       if (isAnswer && asked !== undefined && id !== asked) {
         const what = `is for another request, ${id}`;

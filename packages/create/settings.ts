@@ -102,7 +102,7 @@ function printSetting({ isRequired, ...setting }: Row): string {
   const usual = defaultText(setting);
   const value = usual ?? (secret ? "" : example);
   const comment = [
-    // A project does not have the documents that the words refer to.
+    // A project does not have the documents that the text refers to.
     TABLE.has(name) ? words.replaceAll(/ See docs\/[\w-]+\.md\./g, "") : words,
     unset,
     secret && "(secret)",
@@ -297,8 +297,8 @@ export async function updateSettings(
     );
   }
   for (const path of outdated) await replaceFile(path, after[path]);
-  // A file that the project excludes from formatting, as ours does, stays as it
-  // is.
+  // A file that the project excludes from formatting, as ours does, is not
+  // changed.
   if (outdated.includes("deno.json")) await formatFiles(".", ["deno.json"]);
   if (!isCheck) {
     print(named ? `Wrote ${named}.` : "Everything is up to date.");

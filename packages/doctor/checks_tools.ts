@@ -60,7 +60,7 @@ export const TOOL_CHECKS: readonly StoreCheck[] = [
       }
       const verb = tools.length === 1 ? "is" : "are";
       const found = `${tools.length} ${verb} listed`;
-      // No model gets more tools, and a stranger's list may have any length.
+      // No model gets more tools, and a hostile list may have any length.
       return tools.length > 1000 ? found : `${found}: ${costWords(tools)}`;
     },
   },

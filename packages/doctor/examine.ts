@@ -37,7 +37,7 @@ export async function* examine(
     yield finding;
     // If nothing answers, nothing more can be checked.
     if (name === "Health" && finding.result === "failed") return;
-    // If a server has no sign-in, checks of the sign-in are left out.
+    // If a server has no sign-in, the checks of the sign-in are omitted.
     const { result, cause } = finding;
     if (/^Challenge/.test(name) && result === "skipped" && !cause) break;
   }

@@ -202,7 +202,7 @@ export class Site {
     const { text, ...answer } = await this.send(String(input), init);
     const headers = new Headers(answer.headers);
     const type = headers.get("content-type") ?? "";
-    // Of a stream only one message is read.
+    // Only one message of a stream is read.
     if (/^text\/event-stream/.test(type)) {
       headers.set("content-type", "application/json");
     }

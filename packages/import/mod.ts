@@ -108,7 +108,7 @@ export async function importTools(
     ? project.serviceOf(source.name)
     : project.files.get(`${serviceName(flags.as)} service`);
   const name = before?.service ?? serviceName(flags.as ?? source.name);
-  // The query is left out: a key in it would be written into the file.
+  // The query is omitted: a key in it would be written into the file.
   const url = flags.url?.replace(/[?#].*/s, "") ?? before?.url;
   const there = [...project.files.values()]
     .filter(({ service, id }) => service === name && id !== "service");
@@ -155,7 +155,7 @@ export async function importTools(
   }
   if (made.length === 0) throw new ImportError("No tool can be made of these.");
   const isOpen = await apply(plan, project, flags, terminal);
-  // The author may have changed the list while the questions stood.
+  // The author may have changed the list before answering the questions.
   const { unlisted, list } = await project.listed(plan.names);
   if (list) await project.write(list, list.text);
   else if (unlisted.length > 0) {

@@ -33,8 +33,7 @@ import { waitRecords } from "../../src/features/questions/wait_records.ts";
 import { waitStore } from "../../src/features/questions/waits.ts";
 
 /**
- * More days than `OAUTH_LEDGER_DAYS` allows, so that all stored calls are
- * shown.
+ * Longer than `OAUTH_LEDGER_DAYS` may be, so that all stored calls are shown.
  */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
 

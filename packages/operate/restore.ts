@@ -87,7 +87,7 @@ export async function restore(
   path: string,
 ): Promise<string | undefined> {
   if (await exists(path)) {
-    // The place of a link's target is taken, so that the link stays.
+    // A link is followed, so that the file that it points to is replaced.
     path = await Deno.realPath(path)
       .catch(explain(`${path} is a link to no file. Nothing was changed.`));
   }

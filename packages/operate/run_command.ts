@@ -68,7 +68,7 @@ class PeopleCommand extends Command {
         const { grants: ended, accounts } = await end(subject);
         if (!isKnown && ended === 0) throw refusal(unknown);
         const counts = { ended, accounts };
-        // The subject is left out of the log, because it was erased.
+        // The subject is not logged, because it was erased.
         if (isErased) this.audit("Person erased", counts);
         else this.audit("Everything of a person ended", { subject, ...counts });
         const words = endedWords(ended, accounts);

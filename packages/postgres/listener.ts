@@ -91,7 +91,7 @@ export class Listener {
   async #hearsItself(milliseconds: number): Promise<boolean> {
     const payload = `${ECHO}${crypto.randomUUID()}`;
     const heard = Promise.withResolvers<boolean>();
-    // An earlier announcement, on a connection that was cut, is given up.
+    // Gives up an earlier test notification, whose connection was cut.
     this.#echo?.heard.resolve(false);
     this.#echo = { payload, heard };
     await this.#announce(payload);

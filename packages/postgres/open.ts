@@ -134,7 +134,7 @@ async function connect(address: Address, max: number) {
       channelOf(schema),
       presenceSql(schema),
     );
-    // A pooler that passes on no announcements may run each statement on
+    // A pooler that passes on no notifications may run each statement on
     // another connection, where it is not prepared.
     const isPrepared = () => listener.hears;
     const connections = new Connections(options, { max }, isPrepared);

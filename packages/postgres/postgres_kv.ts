@@ -132,7 +132,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
       const [row] = await this.#query(statement);
       const version = row.version as string | null;
       if (version === null) return { ok: false };
-      // Without announcements, this process tells its own watches about its
+      // Without notifications, this process tells its own watches about its
       // changes.
       if (!this.isRemote) this.#noticeAll(announced);
       return { ok: true, versionstamp: printVersion(version) };

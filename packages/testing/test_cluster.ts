@@ -98,7 +98,7 @@ export class TestCluster implements AsyncDisposable {
         : undefined;
       try {
         const response = await process.answer(request);
-        // Work whose question was answered goes on now, without waiting for the
+        // Work whose question was answered resumes now, without waiting for the
         // next read of wakes.
         if (methodOf(request) === "tasks/update") {
           // The process may die meanwhile.

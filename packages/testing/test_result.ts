@@ -76,8 +76,8 @@ export class TestResult<O = unknown> {
     }
     const { structuredContent } = this.raw;
     if (structuredContent !== undefined) return structuredContent as O;
-    // A client of 2025 gets structured content for objects only: any other
-    // output is the JSON in the text.
+    // Clients before MCP 2026-07-28 get structured content for objects only:
+    // any other output is the JSON in the text.
     if (this.#hasOutput) return JSON.parse(this.text);
     throw new Error(`${this.#what} declares no output. Look at text.`);
   }

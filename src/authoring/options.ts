@@ -305,7 +305,7 @@ export function object<T = any>(
 ): Kind<T> {
   return {
     wants,
-    // A date, for one, becomes a text on the wire.
+    // A date, for one, is sent as a text.
     is: (it) => isObject(it) && typeof it.toJSON !== "function",
     inspect: (value: JsonObject, at: string, found: Found) =>
       inspectMembers(table, value, at, found),
@@ -335,7 +335,7 @@ export function definition<T = any>(
       const { seen } = found;
       const faults: string[] = [];
       inspectMembers(kinds[`${kind}`](), members, where, { faults, seen });
-      // Faults of a definition inside another one end with their own place in
+      // Errors in a definition inside another one end with their own place in
       // the code.
       const place = faults.length > 0 ? placeOf(value) : "";
       found.faults.push(

@@ -93,7 +93,7 @@ export function printValue(
   const [prefix, exploded, joined] = STYLES[style];
   const own = encode(name);
   const named = (text: string) => {
-    // Only matrix leaves out the sign of an empty value (RFC 6570 §3.2.7).
+    // Only matrix omits the equals sign of an empty value (RFC 6570 §3.2.7).
     if (style === "matrix" && text === "") return own;
     return isPaired ? `${own}=${text}` : text;
   };

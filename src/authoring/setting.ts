@@ -34,7 +34,7 @@ export type SettingValues<S extends SettingSchemas> = {
  * ```
  */
 export function secret<T extends z.ZodType>(schema: T): T {
-  // A value that is no schema is reported at the start, as a fault of its
+  // A value that is no schema is reported at the start, as an error in its
   // definition.
   if (!kinds.isSchema(schema)) return schema;
   return schema.meta({ ...schema.meta(), secret: true }) as T;

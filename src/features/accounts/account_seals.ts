@@ -38,7 +38,7 @@ export function accountSeals(sealing: Sealing) {
   ): Promise<AccountRecord> {
     const { label, accountId } = found.value;
     const context = contextOf(found.value, found.key);
-    // Once the account is deleted, its name and id are known only from here.
+    // Once the account is deleted, its name and ID are known only from here.
     const known = JSON.stringify({ label, accountId });
     const { sealed, keyId } = await sealing.seal(`${context}${known}\n${key}`);
     return { ...found.value, sealed, keyId };

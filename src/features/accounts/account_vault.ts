@@ -150,8 +150,8 @@ export function accountVault(
         const there = await store.read(subject);
         const { replaced, ...named } = findReplaced(there, account);
         const { confirmation } = replaced?.value.oauth ?? {};
-        // The form was sent twice. The tokens stored first stay, because they
-        // may have been refreshed since.
+        // The form was sent twice. The tokens stored first are kept, because
+        // they may have been refreshed since.
         if (confirmation && confirmation === oauth?.confirmation) {
           return { label: replaced!.value.label };
         }

@@ -234,7 +234,7 @@ export function accountStore(
       for await (
         const some of database.rangeInParts<AccountRecord>(range, batch)
       ) {
-        // Leaves out the record that changes with each `save`.
+        // Omits the record that changes with each `save`.
         yield some.filter(({ value }) => "sealed" in value);
       }
     },

@@ -36,7 +36,7 @@ export function accountsAt(
 function isBegun({ value }: Found<AccountRecord>, begun: AccountOfCall) {
   const { accountId, formerLabels } = value;
   return isSameAccount(value, begun) ||
-    // Two accounts may have had the same name, but not the same id.
+    // Two accounts may have had the same name, but not the same ID.
     (accountId === undefined || begun.accountId === undefined) &&
       formerLabels?.includes(begun.label ?? "") === true;
 }

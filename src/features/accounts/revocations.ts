@@ -163,6 +163,6 @@ export function accountRevocation({ sealing, clients, database, log }: {
     await queue.drop(taken);
   }
 
-  // If an entry cannot be written, it is due again after its lease.
+  // If an entry cannot be written, it is tried again after its lease.
   return async (due) => void await Promise.allSettled(due.map(attempt));
 }

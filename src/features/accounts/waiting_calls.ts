@@ -21,7 +21,7 @@ export function begunAccountOf(
   { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
 ): AccountOfCall | undefined {
   const begun = payload?.begun as KnownAccount | undefined;
-  // The call began before it asked, so this time is late enough.
+  // The call began before it asked, so this time is not too early.
   return begun && { ...begun, at: createdAt };
 }
 

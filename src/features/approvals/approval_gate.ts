@@ -97,8 +97,8 @@ export function approvalGate(
         `These arguments are too long to be approved: they may have ${MAX_BYTES} bytes as JSON. It was not run.`,
       );
     }
-    // Work under way, for which an operator wants an approval now, is not to
-    // end because no one looks for a while.
+    // Work that has begun, and needs an approval only since the operator's
+    // change, must not end because no one looks for a while.
     const seconds = durable?.isUnderWay ? MAX_APPROVAL_SECONDS : expiresIn;
     const definition = definitionOf(version, tool);
     const accounts = found?.approving?.() ?? [];

@@ -455,7 +455,7 @@ export function callApprovals(
       const receipt = receiptOf({ key, createdAt });
       (await receipts.progressing(receipt, end))(transaction);
       if (isLate) {
-        // The asker may have another wait by now.
+        // The asking call or task may have another wait by now.
         transaction.set(key, { ...record, approval: ended });
         return undefined;
       }

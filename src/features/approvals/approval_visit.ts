@@ -101,7 +101,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       const { state, approval: { closesAt } } = approval;
       if (state === "open" && closesAt! <= approvals.now()) {
         const isPressed = await this.#close(approval);
-        // A call that comes later asks anew, a task has had its time.
+        // A later call asks again, but a task does not.
         if (isPressed || !this.#isTask) continue;
         return { answer: { action: "expired" } };
       }
@@ -235,9 +235,9 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async isBeginning(): Promise<boolean> {
     if (this.#begun) return true;
     const { approvals, work: { requestId } } = this;
-    // If the database is away, the end is what marks it.
+    // If the database is away, the end of the run marks it.
     let isFirst = this.#approval !== undefined;
-    // Durable work goes on by its stored steps, so its mark is only for the
+    // Durable work continues by its stored steps, so its mark is only for the
     // page. The process that got the answer may have died before the mark.
     await tidy(async () => {
       const approval = this.#approval ??

@@ -266,7 +266,7 @@ function used(
   now: number,
 ): readonly Passkey[] | undefined {
   const found = all.find((it) => it.id === id && counts(it, now));
-  // A counter that goes back is that of a copied passkey (WebAuthn Level 3
+  // A counter that goes back belongs to a copied passkey (WebAuthn Level 3
   // §6.1.1).
   const isNewer = found &&
     (counter > found.counter || counter === 0 && found.counter === 0);
@@ -285,7 +285,8 @@ export function passkeyRecords(database: Database): PersonRecords {
         passkey
       );
     },
-    // Passkeys open nothing by themselves: they stay until the person is erased.
+    // Passkeys open nothing by themselves, so they are kept until the person is
+    // erased.
     endAllOf: () => Promise.resolve(),
     forgetAllOf,
   };

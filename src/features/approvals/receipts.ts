@@ -222,7 +222,7 @@ export function receiptStore(database: Database, keepSeconds: number) {
         for await (const some of lists.records(subject)) {
           all.push(...await Promise.all(some.map(open)));
         }
-        // The other person is there by name, as on the page.
+        // The other person is named, as on the page.
         return all.map((
           { id: _, subject: caller, by, passkey, ...receipt },
         ) => ({

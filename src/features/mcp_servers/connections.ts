@@ -155,8 +155,9 @@ async function generationOf(options: ClientOptions): Promise<Revision> {
       : OLD;
   } catch (error) {
     const status = httpStatusOf(error);
-    // A server of 2025 refuses the method, or the missing session, or fails at
-    // it (500, 501). A gateway (502 and above) says nothing about the server.
+    // A server before MCP 2026-07-28 refuses the method, or the missing
+    // session, or fails at it (500, 501). A gateway (502 and above) says
+    // nothing about the server.
     if (status === undefined || status > 501 || [403, 429].includes(status)) {
       throw error;
     }

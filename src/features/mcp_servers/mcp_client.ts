@@ -270,8 +270,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Runs a request. If the authorization server no longer knows our
-   * registration, deletes it.
+   * Runs a request, and deletes our registration if the authorization server no
+   * longer knows it.
    */
   async #forgetting<T>(by: Issuance, act: () => Promise<T>): Promise<T> {
     try {

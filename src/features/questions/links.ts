@@ -54,7 +54,7 @@ export class Links {
     this.#links.push(link);
     if (!this.#ending) {
       this.#ending = true;
-      // Questions asked side by side go out together.
+      // Questions that are asked at the same time are sent together.
       setTimeout(async () => {
         await this.opened();
         await this.call.suspend(() => this.#answer());

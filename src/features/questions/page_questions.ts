@@ -191,7 +191,7 @@ export class PageQuestions implements PersonPages {
       pageTask: taskId,
       ...isOfWork && { taskId, taskAddress: address },
       asker: await fingerprintOfLong(
-        // In another client the same person is asked anew.
+        // In another client the same person is asked again.
         canonicalJson([binding, clientId ?? grantId, ...asker]),
       ),
       question: fingerprint,

@@ -91,7 +91,7 @@ export function waitAnswers(
             ),
           },
           // The answer was accepted, so it must arrive, however late the work
-          // goes on.
+          // resumes.
           ...value.taskId !== undefined &&
             { expiresAt: database.now() + DURABLE_SECONDS },
         };
@@ -185,7 +185,7 @@ export function waitAnswers(
         async release() {
           try {
             const pointer = await database.get<Pointer>(value.askerKey);
-            // The asker has another wait by now.
+            // The asking call or task has another wait by now.
             if (pointer.versionstamp !== taken.versionstamp) return false;
             return await database.commit((transaction) => {
               // The commit fails if the wait was erased meanwhile, or has ended
@@ -269,7 +269,7 @@ export function expireWait(
     const { value: { askerKey, state }, versionstamp } = entry;
     if (state !== "used") return true;
     const pointer = await database.get<Pointer>(askerKey);
-    // The asker of a used wait may have another wait by now.
+    // The asking call or task may have another wait by now.
     const isOwn = pointer.versionstamp === versionstamp;
     if (isOwn) transaction.check(pointer).expire(askerKey);
     return true;

@@ -264,7 +264,7 @@ export function dropWait(
   }
   transaction.check(found).expire(key)
     .delete(listingWaitKey(listOfWait(found.value), key));
-  // The asker of a used wait may have another wait by now.
+  // The asking call or task may have another wait by now.
   return state === "used" ? transaction : transaction.expire(askerKey);
 }
 
@@ -343,7 +343,7 @@ export async function isLive(
   database: Database,
   { grantId, taskId }: Basis,
 ): Promise<boolean> {
-  // A task may go on with another grant of its person.
+  // A task may continue with another grant of its person.
   if (taskId !== undefined) {
     return await database.find(taskRunKey(taskId)) !== undefined;
   }
@@ -366,7 +366,7 @@ export async function basisOf(
   if (grantId !== undefined) {
     grant = await findGrant(database, grantId);
     if (!grant && taskId !== undefined) {
-      // The task goes on under the last grant that used it.
+      // The task continues under the last grant that used it.
       grant = await findGrant(database, await userOfRun(database, taskId));
     }
     if (!grant) {

@@ -182,8 +182,8 @@ export function waitStore(database: Database) {
             payload,
           }),
         };
-        // The old wait is dropped first, because that ends the entry of the
-        // asker, which the new wait then writes. A used wait stays for a while,
+        // The old wait is dropped first, because that deletes the index entry
+        // which the new wait then writes. A used wait is kept for a while,
         // because its page says that it was answered.
         if (known && known.value.state !== "used") dropWait(transaction, known);
         if (dropped && dropped.versionstamp !== known?.versionstamp) {

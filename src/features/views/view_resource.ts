@@ -102,7 +102,8 @@ export function viewMetaOf(
   const isForViews = visibility?.includes("app") ?? true;
   return {
     ui: { resourceUri: uri, visibility },
-    // The same for clients from before 2026, and under ChatGPT's name.
+    // The same for clients before MCP Apps 2026-01-26, and under ChatGPT's
+    // name.
     "ui/resourceUri": uri,
     "openai/outputTemplate": uri,
     ...(isForViews && { "openai/widgetAccessible": true }),

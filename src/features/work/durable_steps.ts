@@ -158,7 +158,7 @@ export class DurableSteps implements DurableContext {
     question?: AskedQuestion,
   ): Promise<T> {
     const { parking, interrupt } = this.#run;
-    // After its end a run does nothing more.
+    // A run that has ended does nothing more.
     if (parking.isOver) return new Promise(() => {});
     let entry: JournalEntry;
     try {

@@ -232,11 +232,11 @@ export class Parking {
     }).then(
       (parked) => {
         if (parked !== "answered") return void interrupt(new Parked());
-        // A question has its answer already, or is not stored yet: the run goes
-        // on, and tries to park again later.
+        // A question already has its answer, or is not stored yet: the run
+        // continues, and tries to park again later.
         this.#leaveWhenQuiet();
       },
-      // The database is away: the run goes on, and tries to park again later.
+      // The database is away: the run continues, and tries to park again later.
       async () => {
         await pause(QUIET_MILLISECONDS, signal);
         this.#leaveWhenQuiet();

@@ -59,7 +59,7 @@ export async function pickUp(
     const next = await waitAsCall(call, tool, task, relay);
     if (next === undefined) continue;
     seen = next;
-    // The client is gone, so the result stays for the next repeat.
+    // The client is gone, so the result is kept for the next repeat.
     const hasLeft = call.startedResponse?.hasEnded === true ||
       call.admitted.request.signal.aborted;
     if (!isTerminal(seen.status) || hasLeft) break;

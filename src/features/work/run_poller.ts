@@ -178,7 +178,7 @@ export class RunPoller {
           reference: taskId,
           error,
         });
-        // Otherwise the lease would lapse, which counts as the death of a
+        // Otherwise the lease would expire, which counts as the death of a
         // process.
         const again = database.now() + AGAIN_SECONDS;
         await tidy(() => runs.park(claim, again, [], { deaths }));
@@ -199,7 +199,7 @@ export class RunPoller {
       putOff(1 + Math.floor(this.#withoutRoom++ / MAX_NO_ROOM_PER_SECOND));
     const share = (MAX_TAKEN - this.#taken) * FREE_SHARE;
     const most = Math.min(share, MAX_TAKEN_PER_CALLER);
-    // The work of one caller must not hold up that of others.
+    // The work of one caller must not delay that of others.
     if (!this.#bound.hasRoom(limitKey, most)) return await putOff(BUSY_SECONDS);
     if (this.#characters + characters > MAX_CHARACTERS) {
       return await putOffInTurn();

@@ -133,8 +133,8 @@ async function runAsTask(
   }
   const task = await startTask(toolCall, call);
   call.execution.taskId = task.taskId;
-  // A 2026 client gets no relay: it would answer the question with a second
-  // call, which would begin another task.
+  // A client of MCP 2026-07-28 gets no relay: it would answer the question with
+  // a second call, which would begin another task.
   const relay = call.stateless
     ? undefined
     : new TaskRelay(call, tool.handOverMilliseconds);
@@ -258,7 +258,7 @@ export function handOverInTime(
     const step = isMarked
       ? handOver(call, tool, result).then(() => void (notBefore = -Infinity))
       : mark();
-    // The call goes on in its request.
+    // The call continues in its request.
     step.catch((error) => {
       if (error instanceof StorageError) {
         notBefore = nowMilliseconds + AGAIN_MILLISECONDS;

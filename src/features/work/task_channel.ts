@@ -168,8 +168,7 @@ export class TaskChannel implements Work {
         options,
       );
     } catch (error) {
-      // The run has left its process, or is over: the author's code must not go
-      // on.
+      // The run is parked or over: the author's code must not continue.
       if (signal.aborted) return await new Promise(() => {});
       throw error;
     }

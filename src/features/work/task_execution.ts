@@ -179,7 +179,7 @@ export class TaskExecution {
   /** True while the first or the last grant that used the task is alive. */
   async #isAllowed(): Promise<boolean> {
     const { taskId, origin: { authenticated, caller } } = this;
-    // The session of a 2025 client is not checked: its task outlives it.
+    // The MCP session of a client is not checked: its task outlives it.
     if (await authenticated.isLive?.() ?? true) return true;
     const grantId = await this.parts.tasks.userOf(taskId, caller.binding);
     return await authenticated.isLive?.(grantId) === true;
@@ -235,7 +235,7 @@ export class TaskExecution {
       await persist(
         () => runs.park(claim, database.now()),
         { forMilliseconds: STOP_MILLISECONDS },
-        // If the run cannot be parked, its lease lapses, and another process
+        // If the run cannot be parked, its lease expires, and another process
         // takes over.
       ).catch(() => {});
     }

@@ -339,7 +339,7 @@ export function taskQuestions(database: Database) {
       }
       // An earlier run has asked the question.
       if (!isAsked) await deleteText(database, ref);
-      // The answer of durable work stays here until it is stored.
+      // The answer of durable work is kept here until it is stored.
       let isDone = keep === undefined;
       try {
         const answer = await database.waitFor<AnswerRecord>(

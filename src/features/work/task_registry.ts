@@ -327,7 +327,7 @@ export class TaskRoom extends CallerBound {
 
   /**
    * Chooses the list that counts a new task. A caller that may be many people
-   * has many lists, filled evenly, so that none is longer to count than a
+   * has many lists, filled evenly, so that each is counted as fast as a
    * person's.
    *
    * @throws {LimitError} if that list is full

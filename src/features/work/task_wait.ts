@@ -122,7 +122,7 @@ export async function waitAsCall(
     return await waitForTask(call, task, { untilMilliseconds, relay });
   } catch (error) {
     if (!call.signal.aborted) throw error;
-    // The server stops: the task may go on elsewhere.
+    // The server stops: the task may continue elsewhere.
     if (call.execution.hasEnded) {
       await call.engine.tasks.end(task.taskId, { status: "cancelled" });
     }
@@ -164,8 +164,8 @@ export async function waitForTask(
       if (seen.status === "input_required" && !isAsked && isNews) break;
       const isKnown = seen.waitsFor === task.waitsFor;
       if (!isKnown && sendsToPage(seen.waitsFor, waitPages)) break;
-      // While the database is away the task goes on, and the call has to return
-      // its ID.
+      // While the database is away the task continues, and the call has to
+      // return its ID.
       const last = seen;
       const next = await persist(() => tasks.next(last, binding, waiting), {
         signal: waiting,

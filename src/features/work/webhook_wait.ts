@@ -60,8 +60,8 @@ export async function waitForWebhook(
   };
   const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
   const opening = `wait ${id}: open`;
-  // The wait is opened before the step, because during a step no run leaves its
-  // process. A later run finds the same wait, with the same token.
+  // The wait is opened before the step, because no run is parked during a step.
+  // A later run finds the same wait, with the same token.
   const opened = run.hasKept(opening) ? undefined : await askInTurn(
     parking,
     () =>
@@ -73,7 +73,7 @@ export async function waitForWebhook(
   const until = await run.repeatableStep(opening, async () => {
     const { id, state, createdAt, expiresAt } = opened!;
     // If the answer came before this step was stored, there is nothing left to
-    // wait for: the answer stays for longer than the task may sleep.
+    // wait for: the answer is kept for longer than the task may sleep.
     if (state !== "open") return createdAt;
     await open(id!);
     return expiresAt;
@@ -90,8 +90,8 @@ export async function waitForWebhook(
   );
   // An earlier run may have had the answer, and withdrawn the wait.
   if (run.hasKept(end)) over.abort();
-  // The run may leave this process meanwhile. Then the end of the sleep, or the
-  // answer, wakes it elsewhere.
+  // The run may be parked meanwhile. Then the end of the sleep, or the answer,
+  // resumes it elsewhere.
   else if (wait) {
     const ending = AbortSignal.any([signal, over.signal]);
     // If a wait is gone before its time, its work or its person is gone too.
