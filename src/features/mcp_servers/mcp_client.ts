@@ -41,7 +41,11 @@ import {
   isSameIssuer,
   type McpResource,
 } from "./mcp_resource.ts";
-import { type RegistrationId, registrationStore } from "./registrations.ts";
+import {
+  type RegisteredClient,
+  type RegistrationId,
+  registrationStore,
+} from "./registrations.ts";
 
 /** The time for which protected resource metadata is cached. */
 const FRESH_MILLISECONDS = 600_000;
@@ -96,14 +100,16 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     const { resource, issuer, scopes } = await this.#resource();
     const server = await this.#at(at ?? issuer);
     const { redirectUri } = request;
-    const { clientId } = await this.#application(server, redirectUri);
-    const asked = this.service.scopes ?? scopes;
     const isOffline = server.scopes_supported.includes("offline_access");
     const extra = isOffline ? ["offline_access"] : [];
+    const asked = [...new Set([...this.service.scopes ?? scopes, ...extra])];
+    const application = await this.#application(server, redirectUri, asked);
+    const { clientId, scopes: known = asked } = application;
     return buildAuthorizationUrl({
       endpoint: server.authorization_endpoint,
       clientId,
-      scopes: [...new Set([...asked, ...extra])],
+      // The MCP server may have named more since the registration.
+      scopes: asked.filter((it) => known.includes(it)),
       extra: { resource },
       // Without `prompt=consent`, `offline_access` is ignored (OpenID Connect
       // §11).
@@ -113,18 +119,18 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
 
   async checkIssuer(answered: string | undefined, at?: string): Promise<void> {
     const server = await this.#at(at ?? await this.findIssuer());
-    // Comparing issuers needs no client secret.
-    const client = oauthClient(this.#fetch, { clientId: "" });
+    // Any client ID will do to compare issuers, but there must be one.
+    const client = oauthClient(this.#fetch, { clientId: this.service.name });
     await client.checkIssuer(server, answered);
   }
 
   async redeem(
     { at, ...response }: UpstreamResponse & { at?: string },
   ): Promise<RedeemedAccount> {
-    const { resource, issuer } = await this.#resource();
+    const { resource, issuer, scopes } = await this.#resource();
     const server = await this.#at(at ?? issuer);
     const { redirectUri } = response;
-    const application = await this.#application(server, redirectUri);
+    const application = await this.#application(server, redirectUri, scopes);
     const client = this.#client(application, resource);
     const { clientId } = application;
     const by = { issuer: server.issuer, redirectUri, clientId, resource };
@@ -229,7 +235,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   async #application(
     server: ProviderMetadata,
     redirectUri: string,
-  ): Promise<AccountApplication> {
+    scopes: readonly string[],
+  ): Promise<RegisteredClient> {
     const own = this.#ownAt(server);
     if (own) return own;
     const document = clientDocumentUrl(redirectUri);
@@ -238,13 +245,15 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     }
     const id = { issuer: server.issuer, redirectUri };
     return await this.#registrations.find(id, () => {
-      if (server.registration_endpoint) return { server, fetch: this.#fetch };
+      if (server.registration_endpoint) {
+        return { server, fetch: this.#fetch, scopes };
+      }
       const setting = accountSetting(this.service, "CLIENT_ID");
       throw misbehaved(
         `${server.issuer} registers no clients: set ${setting}, and the ` +
           `issuer of mcpServer("${this.service.name}")`,
       );
-    });
+    }, this.service.scopes);
   }
 
   /**

@@ -41,17 +41,24 @@ interface RegistrationRecord extends Expiring, Sealed {}
 interface Registry {
   server: ProviderMetadata;
   fetch: UpstreamFetch;
+  /** The scopes that are asked for: some servers give no others. */
+  scopes?: readonly string[];
+}
+
+/** A client, with the scopes for which it was registered. */
+export interface RegisteredClient extends AccountApplication {
+  scopes?: readonly string[];
 }
 
 export function registrationStore(server: OpenedServer) {
   const { database, config } = server;
-  const making = new Map<string, Promise<AccountApplication>>();
+  const making = new Map<string, Promise<RegisteredClient>>();
   const nameOf = ({ issuer, redirectUri }: RegistrationId) =>
     JSON.stringify(["mcp client", issuer, redirectUri]);
 
   async function kept(
     id: RegistrationId,
-  ): Promise<AccountApplication | undefined> {
+  ): Promise<RegisteredClient | undefined> {
     const { sealing } = accountsOf(server);
     const name = nameOf(id);
     const entry = await database.get<RegistrationRecord>(mcpClientKey(name));
@@ -66,8 +73,8 @@ export function registrationStore(server: OpenedServer) {
 
   async function make(
     id: RegistrationId,
-    { server: metadata, fetch }: Registry,
-  ): Promise<AccountApplication> {
+    { server: metadata, fetch, scopes = [] }: Registry,
+  ): Promise<RegisteredClient> {
     const name = nameOf(id);
     const key = mcpClientKey(name);
     const before = await database.get<RegistrationRecord>(key);
@@ -78,15 +85,17 @@ export function registrationStore(server: OpenedServer) {
     const response = await fetch(endpoint, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify(
-        clientMetadata(id.redirectUri, config.title, method),
-      ),
+      body: JSON.stringify({
+        ...clientMetadata(id.redirectUri, config.title, method),
+        ...scopes.length > 0 && { scope: scopes.join(" ") },
+      }),
     });
     if (!response.ok) {
       throw misbehaved(`${host} answered ${response.status} to a registration`);
     }
     const answer = await readObject(response, host);
-    const { application, expiresAt } = parse(answer, host, database.now());
+    const { expiresAt, ...parsed } = parse(answer, host, database.now());
+    const application = { ...parsed.application, scopes };
     const text = `${name}\n${JSON.stringify(application)}`;
     const sealed = await accountsOf(server).sealing!.seal(text);
     const isFirst = await database.commit((transaction) =>
@@ -100,13 +109,20 @@ export function registrationStore(server: OpenedServer) {
     /** Finds a registration. Undefined if there is none. */
     kept,
 
-    /** Finds a registration, or makes one. @throws {UpstreamError} */
+    /**
+     * Finds a registration for these scopes at least, or makes one.
+     *
+     * @throws {UpstreamError}
+     */
     async find(
       id: RegistrationId,
       registryOf: () => Registry,
-    ): Promise<AccountApplication> {
+      needed: readonly string[] = [],
+    ): Promise<RegisteredClient> {
       const found = await kept(id);
-      if (found) return found;
+      if (found && needed.every((it) => found.scopes?.includes(it))) {
+        return found;
+      }
       const name = nameOf(id);
       let made = making.get(name);
       if (!made) {

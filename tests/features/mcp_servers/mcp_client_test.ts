@@ -13,7 +13,7 @@ import { guardedFetch } from "../../../src/features/mcp_servers/guarded_fetch.ts
 import { registrationStore } from "../../../src/features/mcp_servers/registrations.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
-import { clientOf, linkOf } from "../../kit/connected.ts";
+import { clientOf, linkOf, startConnected } from "../../kit/connected.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { SECRETS_KEY } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -355,6 +355,38 @@ Deno.test("the code goes to the authorization server to which the person was sen
   const client = await hearing(server);
   assert.equal(await callThrough(client, "who"), "ada@acme");
   assert.deepEqual(thief.forms, []);
+});
+
+Deno.test("this server registers with the scopes that it asks for, and anew where an author wants more", async () => {
+  await using service = new McpService();
+  await using kv = await openTestKv();
+  const asked: (string | null)[] = [];
+  for (
+    const [scopes, scopes_supported] of [
+      [undefined, ["read"]],
+      // What the server names later is not asked for by the old registration.
+      [undefined, ["read", "more"]],
+      [["read", "write"], ["read"]],
+    ]
+  ) {
+    service.resource = { scopes_supported };
+    await using server = await startConnected(service.server({ scopes }), {
+      kv,
+    });
+    await tried(server, service);
+    asked.push(service.requests.at(-1)!.get("scope"));
+  }
+  assert.deepEqual(asked, ["read", "read", "read write"]);
+  const registered = service.registered.map(({ scope }) => scope);
+  assert.deepEqual(registered, ["read", "read write"]);
+});
+
+Deno.test("a person who refuses there is told so, and nothing is kept", async () => {
+  await using service = new McpService();
+  service.refusal = "access_denied";
+  await using server = await startThrough(service);
+  const { words } = await tried(server, service);
+  assert.match(words, /Other did not allow it/);
 });
 
 Deno.test("an answer of another issuer is refused (RFC 9207)", async () => {
