@@ -253,71 +253,6 @@ Deno.test("a caller takes back what someone else has to approve: by the client a
   assert.equal(runs, 0);
 });
 
-test.onDatabases(
-  "withdraw() or begin() wins, however they meet a press, and wherever their process ends",
-  async ({ kv, other }) => {
-    const waiting = (asker: string) => ({
-      subject: "dev:42",
-      kind: "approval" as const,
-      asker,
-      question: "q",
-      tool: "pay",
-      approval: { seconds: 600 },
-    });
-    const payload = {
-      id: "i",
-      input: {},
-      accounts: [],
-      definition: "d",
-      title: "Pay",
-      facts: {},
-      caller: { name: "Jo", addresses: [] },
-    };
-    const jo = { subject: "dev:42", scopes: [] };
-    const store = (at: Deno.Kv) => callApprovals(new Database(at));
-    const [one, two] = [store(kv), store(other)];
-    const pressOf = () =>
-      ({ action: "accept", by: jo.subject, at: one.now() }) as const;
-    const ends = new Set<string>();
-    /** True if the approval began a run; no other end then tells otherwise. */
-    async function check(approval: { key: Deno.KvKey }, isWithdrawn?: boolean) {
-      const read = await two.read(approval);
-      const { outcome, begunAt } = read?.approval ?? {};
-      const hasBegun = begunAt !== undefined;
-      if (isWithdrawn !== undefined) assert.equal(hasBegun, !isWithdrawn);
-      assert.equal(hasBegun, outcome !== "withdrawn");
-      ends.add(hasBegun ? "begun" : "withdrawn");
-    }
-    for (let at = 0; at < 10; at++) {
-      const approval = await one.open(waiting(`race ${at}`), payload);
-      const pressed = () => two.press(approval.id!, pressOf(), jo);
-      if (at % 2) await pressed();
-      const [isWithdrawn] = await Promise.all([
-        one.withdraw(approval),
-        at % 2 ? two.begin(approval, "r") : pressed(),
-      ]);
-      await two.begin(approval, "r");
-      await check(approval, isWithdrawn);
-    }
-    for (const kind of ["dies", "dies later"] as const) {
-      let hasFailed = true;
-      for (let at = 1; hasFailed; at++) {
-        const approval = await one.open(waiting(`${kind} ${at}`), payload);
-        await two.press(approval.id!, pressOf(), jo);
-        const faulty = new FaultyKv(kv, { kind, at });
-        const withdrawing = store(faulty.kv).withdraw(approval);
-        await Promise.race([withdrawing, faulty.death]);
-        hasFailed = faulty.hasFailed;
-        await two.begin(approval, "r");
-        await check(approval);
-      }
-    }
-    assert.deepEqual([...ends].sort(), ["begun", "withdrawn"]);
-    // The operations of a dead process keep their timers.
-  },
-  { sanitizeOps: false, sanitizeResources: false },
-);
-
 for (const action of ["decline", "cancel"]) {
   test.onDatabases(`a client's ${action} of a call that is approved twice leaves the run of the other one known`, async ({ kv, other }) => {
     await using server = await start(kv);
@@ -394,4 +329,69 @@ Deno.test(
       404,
     );
   },
+);
+
+test.onDatabases(
+  "withdraw() or begin() wins, however they meet a press, and wherever their process ends",
+  async ({ kv, other }) => {
+    const waiting = (asker: string) => ({
+      subject: "dev:42",
+      kind: "approval" as const,
+      asker,
+      question: "q",
+      tool: "pay",
+      approval: { seconds: 600 },
+    });
+    const payload = {
+      id: "i",
+      input: {},
+      accounts: [],
+      definition: "d",
+      title: "Pay",
+      facts: {},
+      caller: { name: "Jo", addresses: [] },
+    };
+    const jo = { subject: "dev:42", scopes: [] };
+    const store = (at: Deno.Kv) => callApprovals(new Database(at));
+    const [one, two] = [store(kv), store(other)];
+    const pressOf = () =>
+      ({ action: "accept", by: jo.subject, at: one.now() }) as const;
+    const ends = new Set<string>();
+    /** True if the approval began a run; no other end then tells otherwise. */
+    async function check(approval: { key: Deno.KvKey }, isWithdrawn?: boolean) {
+      const read = await two.read(approval);
+      const { outcome, begunAt } = read?.approval ?? {};
+      const hasBegun = begunAt !== undefined;
+      if (isWithdrawn !== undefined) assert.equal(hasBegun, !isWithdrawn);
+      assert.equal(hasBegun, outcome !== "withdrawn");
+      ends.add(hasBegun ? "begun" : "withdrawn");
+    }
+    for (let at = 0; at < 10; at++) {
+      const approval = await one.open(waiting(`race ${at}`), payload);
+      const pressed = () => two.press(approval.id!, pressOf(), jo);
+      if (at % 2) await pressed();
+      const [isWithdrawn] = await Promise.all([
+        one.withdraw(approval),
+        at % 2 ? two.begin(approval, "r") : pressed(),
+      ]);
+      await two.begin(approval, "r");
+      await check(approval, isWithdrawn);
+    }
+    for (const kind of ["dies", "dies later"] as const) {
+      let hasFailed = true;
+      for (let at = 1; hasFailed; at++) {
+        const approval = await one.open(waiting(`${kind} ${at}`), payload);
+        await two.press(approval.id!, pressOf(), jo);
+        const faulty = new FaultyKv(kv, { kind, at });
+        const withdrawing = store(faulty.kv).withdraw(approval);
+        await Promise.race([withdrawing, faulty.death]);
+        hasFailed = faulty.hasFailed;
+        await two.begin(approval, "r");
+        await check(approval);
+      }
+    }
+    assert.deepEqual([...ends].sort(), ["begun", "withdrawn"]);
+    // A dead process keeps its timers, so this test is the last.
+  },
+  { sanitizeOps: false, sanitizeResources: false },
 );
