@@ -7,7 +7,7 @@
 import type { ListedAccount } from "./accounts.ts";
 import { AskedOnce } from "../account_page/connection_forms.tsx";
 import { ScopeNames } from "./connect_form.tsx";
-import { AccountName, Refused } from "./connected_account.tsx";
+import { AccountName, RefusalNote } from "./connected_account.tsx";
 import { AccountForm, type FormPage } from "../../core/pages/layout.tsx";
 import { ClientName, displayName, ToolTitle } from "../../core/pages/names.tsx";
 import { PastTime } from "../../core/pages/times.tsx";
@@ -129,7 +129,7 @@ function AccountRow(
       </p>
       {refusedAt !== undefined && (
         <p class="note warn">
-          <Refused title={title} account={account} now={now} />
+          <RefusalNote title={title} account={account} now={now} />
           {isConnectable && (
             <>
               {" "}

@@ -109,7 +109,7 @@ export function ConnectedAccount(
       </p>
       {refusedAt !== undefined && (
         <p class="note warn">
-          <Refused title={title} account={account} now={now} />
+          <RefusalNote title={title} account={account} now={now} />
         </p>
       )}
       {refusedAt !== undefined && scopes === undefined && (
@@ -125,7 +125,7 @@ export function ConnectedAccount(
 }
 
 /** A note that the service refused an account's key or token. */
-export function Refused(
+export function RefusalNote(
   { title, account: { scopes, refusedAt = 0 }, now }: {
     title: string;
     account: Pick<ListedAccount, "scopes" | "refusedAt">;

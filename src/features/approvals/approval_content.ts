@@ -178,7 +178,7 @@ export function askingWords(
  * A run that another call with the same arguments has begun, and may not have
  * ended if `outcome` is undefined.
  */
-export type Unknown =
+export type UnknownOutcome =
   & { action: "unknown"; begunAt: number; address: string }
   & Pick<ApprovalState, "outcome">;
 
@@ -207,7 +207,7 @@ export function longResult(
  */
 export function unknownResult(
   tool: string,
-  { begunAt, outcome, address: url }: Unknown,
+  { begunAt, outcome, address: url }: UnknownOutcome,
 ): CallToolResult {
   const begun = begunWords(tool, begunAt);
   if (outcome) {

@@ -41,7 +41,7 @@ import type {
   CallApproval,
   Pressed,
 } from "./call_approval.ts";
-import { type Offer, rememberedStore } from "./remembered.ts";
+import { rememberedStore, type RememberOffer } from "./remembered.ts";
 import { answerRemembered } from "./remembered_work.ts";
 import { type Receipts, receiptStore } from "./receipts.ts";
 import { withdrawApproval } from "./withdrawal.ts";
@@ -193,7 +193,7 @@ export function callApprovals(
      */
     async beginRemembered(
       { subject, tool, clientId, grantId }: Waiting,
-      { name }: Offer,
+      { name }: RememberOffer,
       { unique, reference, payload }: {
         unique: string;
         reference: string;
@@ -223,7 +223,7 @@ export function callApprovals(
      * none does. Unlike `beginRemembered`, a second call changes nothing.
      */
     acceptRemembered: (
-      { name }: Offer,
+      { name }: RememberOffer,
       { subject, grantId }: Waiting,
       opened: () => Promise<CallApproval>,
     ) =>

@@ -14,12 +14,12 @@ import { APPROVAL_KEY } from "../work/journal.ts";
 import type { WaitPages } from "../questions/page_questions.ts";
 import type { ApprovalState, WaitRecord } from "../questions/wait_record.ts";
 import type { TakenWait, Waiting } from "../questions/waits.ts";
-import { askingWords, type Unknown } from "./approval_content.ts";
+import { askingWords, type UnknownOutcome } from "./approval_content.ts";
 import type { CallApprovals } from "./approval_store.ts";
 import { isTakenBack } from "./approver.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import { type ReportStep, runAndCaller } from "./approval_steps.ts";
-import type { Offer } from "./remembered.ts";
+import type { RememberOffer } from "./remembered.ts";
 
 /** The outcome of asking for approval. Durable work stores it. */
 export type Verdict =
@@ -41,7 +41,7 @@ export type Verdict =
   /** The run had ended after its client disconnected. */
   | { action: "collected"; result: CallToolResult }
   /** Another call with the same arguments has begun the run. */
-  | Unknown;
+  | UnknownOutcome;
 
 const hasEnded = (run?: WaitRecord) =>
   !run || run.approval?.endedAt !== undefined;
@@ -68,7 +68,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       isWanted: boolean;
       /** @throws {ToolError} if an account that the run uses is gone */
       checkAccounts(): Promise<void>;
-      offer?: Offer;
+      offer?: RememberOffer;
       payload(): Promise<ApprovalPayload>;
     },
   ) {}

@@ -7,7 +7,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../core/json.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";
 import type { Wait } from "../questions/waits.ts";
-import type { Offer } from "./remembered.ts";
+import type { RememberOffer } from "./remembered.ts";
 
 export interface ApprovalPayload {
   /** The idempotency key of the run, for other services. */
@@ -19,7 +19,7 @@ export interface ApprovalPayload {
   definition: string;
   title: string;
   facts: Readonly<Record<string, string>>;
-  offer?: Offer;
+  offer?: RememberOffer;
   /**
    * The caller's name and known email addresses, verified or not. If someone
    * else has to approve, no one with one of these addresses may.

@@ -38,7 +38,7 @@ const CLOCK_SECONDS = 60;
 const NAME = /^[\w-]{43}$/;
 
 /** An author's offer to remember the approval of a call. */
-export interface Offer {
+export interface RememberOffer {
   /**
    * The name of the remembered approval: a hash of the client, the tool's
    * definition and the offer's key.
@@ -60,7 +60,7 @@ interface RememberedRecord extends Expiring {
 }
 
 /** A remembered approval as its person sees it. */
-export type Remembered = Omit<RememberedRecord, "sealed"> & {
+export type RememberedApproval = Omit<RememberedRecord, "sealed"> & {
   name: string;
   /**
    * Undefined if the label cannot be decrypted. The remembered approval then
@@ -75,7 +75,7 @@ export function rememberedStore(database: Database) {
   async function open(
     subject: string,
     { key, value: { sealed, ...own } }: Found<RememberedRecord>,
-  ): Promise<Remembered> {
+  ): Promise<RememberedApproval> {
     const name = String(key[2]);
     const secret = await secrets.find("remembered");
     const label = await unseal(secret, sealed, contextOf(subject, name))
@@ -106,7 +106,7 @@ export function rememberedStore(database: Database) {
     { key, value, versionstamp }: Entry<RememberedRecord>,
     subject: string,
     grantId: string | undefined,
-  ): Promise<{ remembered: Remembered; write: Write } | undefined> {
+  ): Promise<{ remembered: RememberedApproval; write: Write } | undefined> {
     if (!value || value.grantId !== grantId) return undefined;
     // If the clock was set back, the entry does not count: otherwise it would
     // last longer.
@@ -130,7 +130,7 @@ export function rememberedStore(database: Database) {
     /** Finds a remembered approval for one run, and the write that uses it. */
     async find(
       subject: string,
-      { name, grantId }: Pick<Offer, "name"> & { grantId?: string },
+      { name, grantId }: Pick<RememberOffer, "name"> & { grantId?: string },
     ) {
       const entry = await database.get<RememberedRecord>(
         rememberedKey(subject, name),
@@ -144,7 +144,7 @@ export function rememberedStore(database: Database) {
 
     async writing(
       subject: string,
-      { name, label, seconds }: Offer,
+      { name, label, seconds }: RememberOffer,
       of: Pick<RememberedRecord, "tool" | "clientName" | "grantId">,
     ): Promise<Write> {
       const at = database.now();
@@ -161,8 +161,9 @@ export function rememberedStore(database: Database) {
     },
 
     /** Makes the write that ends a remembered approval. */
-    ending: (subject: string, { name }: Offer): Write => (transaction) =>
-      transaction.expire(rememberedKey(subject, name)),
+    ending:
+      (subject: string, { name }: RememberOffer): Write => (transaction) =>
+        transaction.expire(rememberedKey(subject, name)),
 
     /**
      * Uses a remembered approval for one run. Undefined if there is none that a
@@ -172,9 +173,9 @@ export function rememberedStore(database: Database) {
      */
     async use(
       subject: string,
-      { name, grantId }: Pick<Offer, "name"> & { grantId?: string },
-      receipt: (entry: Remembered) => Promise<Write>,
-    ): Promise<Remembered | undefined> {
+      { name, grantId }: Pick<RememberOffer, "name"> & { grantId?: string },
+      receipt: (entry: RememberedApproval) => Promise<Write>,
+    ): Promise<RememberedApproval | undefined> {
       return await database.change(
         rememberedKey(subject, name),
         async (transaction, entry: Entry<RememberedRecord>) => {
@@ -191,7 +192,7 @@ export function rememberedStore(database: Database) {
      * Lists a person's remembered approvals, except those whose grant has ended
      * or is paused.
      */
-    async list(subject: string): Promise<Remembered[]> {
+    async list(subject: string): Promise<RememberedApproval[]> {
       const all = await listAll(subject);
       const live = await Promise.all(
         all.map(({ value: { grantId } }) => !grantId || findLive(grantId)),

@@ -8,7 +8,7 @@
 import type { Write } from "../../core/kv/transaction.ts";
 import type { WaitStore } from "../questions/waits.ts";
 import type { CallApproval } from "./call_approval.ts";
-import type { Remembered } from "./remembered.ts";
+import type { RememberedApproval } from "./remembered.ts";
 
 /**
  * Answers the approval of durable work. Undefined if no remembered approval
@@ -20,9 +20,11 @@ import type { Remembered } from "./remembered.ts";
 export async function answerRemembered(
   { accept, read }: Pick<WaitStore, "accept" | "read">,
   { find, opened, receipt }: {
-    find(): Promise<{ remembered: Remembered; write: Write } | undefined>;
+    find(): Promise<
+      { remembered: RememberedApproval; write: Write } | undefined
+    >;
     opened(): Promise<CallApproval>;
-    receipt(approval: CallApproval, entry: Remembered): Promise<Write>;
+    receipt(approval: CallApproval, entry: RememberedApproval): Promise<Write>;
   },
 ): Promise<CallApproval | undefined> {
   for (;;) {

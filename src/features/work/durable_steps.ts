@@ -7,7 +7,7 @@
  */
 import type { StepContext, StepOptions } from "../../authoring/durable.ts";
 import { type AskedQuestion, unusedKey } from "../../core/protocol/question.ts";
-import { named, type Step, titled } from "./steps.ts";
+import { named, type Step, stepTitle } from "./steps.ts";
 import {
   type DurableRun,
   isApproval,
@@ -63,7 +63,7 @@ export class DurableSteps implements DurableContext {
   #step<T>(
     id: string,
     run: StepFunction<T>,
-    how: Repetition,
+    how: StepRepetition,
     ready?: () => Promise<void>,
   ): Promise<T> {
     return this.#enter("step", id, async (entry) => {
@@ -193,7 +193,9 @@ export class DurableSteps implements DurableContext {
       : parking.after(until);
     if (end < expiresAt) return end;
     throw new RangeError(
-      `${titled(`sleep:${id}`)} must be a number of seconds or a Date, and ` +
+      `${
+        stepTitle(`sleep:${id}`)
+      } must be a number of seconds or a Date, and ` +
         `end within the 90 days of its task, not ${until}`,
     );
   }
@@ -205,7 +207,7 @@ const MAX_DEATHS = 10;
 
 export type StepFunction<T> = (context: StepContext) => MaybePromise<T>;
 
-export interface Repetition {
+export interface StepRepetition {
   /** The maximum number of tries after an exception. */
   retries: number;
   /** True if the step is done again if its process died during it. */
@@ -223,7 +225,7 @@ export class StepExecutor {
   async do<T>(
     entry: JournalEntry,
     run: StepFunction<T>,
-    { retries, isRepeatable }: Repetition,
+    { retries, isRepeatable }: StepRepetition,
   ): Promise<T> {
     const { journal, journal: { run: { claim, signal, parking } } } = this;
     const usesOnce = entry.known?.usesOnce === true;
@@ -276,7 +278,7 @@ export class StepExecutor {
    */
   async #attemptsBefore(
     entry: JournalEntry,
-    { retries, isRepeatable }: Repetition,
+    { retries, isRepeatable }: StepRepetition,
   ): Promise<number> {
     const { claim, parking, interrupt } = this.journal.run;
     const { state, attempts = 0, until } = entry.known ?? {};
@@ -368,5 +370,5 @@ export class StepExecutor {
 
 /** Makes the error for a step that cannot be tried again. */
 function fault({ id }: JournalEntry, what: string): RpcError {
-  return new RpcError(RpcCode.internalError, `${titled(id)} ${what}`);
+  return new RpcError(RpcCode.internalError, `${stepTitle(id)} ${what}`);
 }

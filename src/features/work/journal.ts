@@ -13,7 +13,7 @@ import {
   named,
   placeOf,
   type Step,
-  titled,
+  stepTitle,
 } from "./steps.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
 import { ToolError } from "../../authoring/tool.ts";
@@ -131,7 +131,7 @@ export class Journal {
     const before = this.#entries.get(id);
     if (before) {
       throw new TypeError(
-        `${titled(id)} is there twice${placeOf(before.where)} and` +
+        `${stepTitle(id)} is there twice${placeOf(before.where)} and` +
           `${placeOf(where)}: give a loop's steps a counter`,
       );
     }
@@ -147,7 +147,7 @@ export class Journal {
     this.#entered = Promise.withResolvers();
     if (number > MAX_STEPS) {
       throw new RangeError(
-        `${titled(id)} is one too many: a task has at most ${MAX_STEPS}`,
+        `${stepTitle(id)} is one too many: a task has at most ${MAX_STEPS}`,
       );
     }
     return entry;
@@ -171,7 +171,7 @@ export class Journal {
       const before = this.#entries.get(id)!;
       if (isForPerson && this.#open.has(before)) {
         throw new TypeError(
-          `${titled(id, text)} is open twice${placeOf(before.where)} and${
+          `${stepTitle(id, text)} is open twice${placeOf(before.where)} and${
             placeOf(where)
           }: give each a key of its own, or ask one after the other`,
         );
@@ -230,7 +230,7 @@ export class Journal {
     const open = [...this.#open].find(({ id }) => id.startsWith("step:"));
     if (open) {
       throw new TypeError(
-        `${titled(open.id)} was not awaited${placeOf(open.where)}`,
+        `${stepTitle(open.id)} was not awaited${placeOf(open.where)}`,
       );
     }
     if (this.#missing) throw new DivergenceError(this.#missing);

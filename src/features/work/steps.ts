@@ -200,7 +200,7 @@ export function named(id: string, asks?: string): string {
 }
 
 /** Describes a step, as the beginning of a sentence. */
-export function titled(id: string, asks?: string): string {
+export function stepTitle(id: string, asks?: string): string {
   const name = named(id, asks);
   return name[0].toUpperCase() + name.slice(1);
 }

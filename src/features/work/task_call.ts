@@ -42,8 +42,8 @@ import { settleCall } from "../../core/mcp/exchange/run.ts";
 import { MARKED_BEFORE_MILLISECONDS } from "./call_repeats.ts";
 import {
   type DurableWork,
+  type FindRun,
   printProgress,
-  type Resume,
   type TaskOrigin,
 } from "./task_work.ts";
 import { ToolError } from "../../authoring/tool.ts";
@@ -402,7 +402,7 @@ export function addressOfWork(
 export function resumeBy(
   engine: Omit<TaskEngine, "gate">,
   siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
-): Resume {
+): FindRun {
   /**
    * Finds the caller by the grant of the call. If that has ended, by the last
    * grant that used the task.

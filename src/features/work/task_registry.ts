@@ -18,7 +18,7 @@ import {
   type DurableStart,
   type DurableState,
   EXPELLED,
-  type Resume,
+  type FindRun,
   type TaskOrigin,
   type TaskParts,
   type TaskWork,
@@ -35,13 +35,13 @@ import type { Claim } from "./run_record.ts";
 const WAKE_MILLISECONDS = 50_000;
 
 /** A task, and a promise of its end in this process. */
-export interface Started {
+export interface StartedTask {
   task: Task;
   done: Promise<void>;
 }
 
 interface RegistryOptions extends Omit<TaskParts, "runs" | "stopping"> {
-  resume: Resume;
+  resume: FindRun;
   /** Returns the addresses whose durable work this process does. */
   addresses(): readonly string[];
   runs?: Parameters<typeof taskRunStore>[1];
@@ -50,11 +50,11 @@ interface RegistryOptions extends Omit<TaskParts, "runs" | "stopping"> {
 export class TaskRegistry {
   readonly poller: RunPoller;
   readonly #here = new Map<TaskExecution, Promise<void>>();
-  readonly #creating = new Set<Promise<Started>>();
+  readonly #creating = new Set<Promise<StartedTask>>();
   readonly #stopping = new AbortController();
   readonly #room: TaskRoom;
   readonly #parts: TaskParts;
-  readonly #resume: Resume;
+  readonly #resume: FindRun;
 
   constructor({ resume, addresses, runs, ...given }: RegistryOptions) {
     this.#room = new TaskRoom(given.tasks);
@@ -101,7 +101,7 @@ export class TaskRegistry {
     origin: TaskOrigin,
     { tool, scopes = [], needsAccounts, run }: TaskWork,
     durable?: DurableStart,
-  ): Promise<Started> {
+  ): Promise<StartedTask> {
     const { caller, limitKey } = origin;
     return this.#create(origin, async (taskId, list) => {
       const parts = this.#parts;
@@ -255,8 +255,8 @@ export class TaskRegistry {
   /** Creates a task unless its caller has too many. */
   async #create(
     origin: TaskOrigin,
-    begin: (taskId: string, list: string) => Promise<Started>,
-  ): Promise<Started> {
+    begin: (taskId: string, list: string) => Promise<StartedTask>,
+  ): Promise<StartedTask> {
     this.#room.enter(origin);
     const creating = this.#room.chooseList(origin)
       .then((list) => begin(randomId(24), list))

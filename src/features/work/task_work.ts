@@ -155,7 +155,7 @@ export interface ClaimedWork {
 }
 
 /** Finds a claimed run's tool, and the rights that its caller has now. */
-export type Resume = (
+export type FindRun = (
   claim: Claim,
   beginning: RunBeginning,
 ) => Promise<ClaimedWork>;

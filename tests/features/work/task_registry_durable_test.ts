@@ -15,7 +15,7 @@ import {
 import type {
   ClaimedWork,
   DurableWork,
-  Resume,
+  FindRun,
 } from "../../../src/features/work/task_work.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { taskRunStore } from "../../../src/features/work/task_runs.ts";
@@ -61,7 +61,7 @@ const RESUMED = {
 /** Opens a registry of which each task that is taken over is resumed so. */
 function registryOn(
   database: Database,
-  resume: Resume = () => Promise.resolve(RESUMED),
+  resume: FindRun = () => Promise.resolve(RESUMED),
 ) {
   const tasks = taskStore(database);
   const runner = new TaskRegistry({
