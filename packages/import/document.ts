@@ -284,7 +284,7 @@ export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
   }
   let found: unknown = root;
   for (const part of ref.slice(1).split("/").slice(1)) {
-    const name = unescaped(part);
+    const name = decodeSegment(part);
     const within = Object(found);
     found = Object.hasOwn(within, name) ? within[name] : undefined;
   }
@@ -295,7 +295,7 @@ export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
 }
 
 /** Decodes a segment of a JSON Pointer in a URL (RFC 6901 §6). */
-export function unescaped(part: string): string {
+export function decodeSegment(part: string): string {
   let text = part;
   try {
     text = decodeURIComponent(part);

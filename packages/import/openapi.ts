@@ -14,7 +14,11 @@ import {
   type Operation,
 } from "./operations.ts";
 import { safePattern } from "./sample.ts";
-import { checkWrittenOut, type Components, type Plain } from "./schema.ts";
+import {
+  checkWrittenOut,
+  type Components,
+  type PlainSchema,
+} from "./schema.ts";
 import { securityOf } from "./security.ts";
 import { serverOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
@@ -125,7 +129,7 @@ function tokensOf(operation: Operation, details: Details): number {
  * longer than that function allows.
  */
 function schemaJson(
-  schema: Plain,
+  schema: PlainSchema,
   components: Components,
   written: Map<string, JsonObject>,
 ): JsonObject {
@@ -139,7 +143,7 @@ function schemaJson(
     }
     return { ...written.get(ref), ...words.description && words };
   }
-  const inside = (part: Plain) => schemaJson(part, components, written);
+  const inside = (part: PlainSchema) => schemaJson(part, components, written);
   const own: JsonObject = { ...words };
   if (values !== undefined) own.enum = values;
   if (type !== undefined) own.type = type;

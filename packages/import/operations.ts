@@ -14,7 +14,7 @@ import {
   shown,
 } from "./document.ts";
 import { camelCase, capital, snakeCase, unique } from "./names.ts";
-import { type Plain, Schemas, sentence } from "./schema.ts";
+import { type PlainSchema, Schemas, sentence } from "./schema.ts";
 
 /** The methods of operations that tools can call. */
 const METHODS = ["get", "post", "put", "patch", "delete", "head", "query"];
@@ -39,15 +39,15 @@ export interface Operation {
 }
 
 /** The locations that a parameter can have. */
-export type Place = "path" | "query" | "header" | "cookie";
+export type ParameterLocation = "path" | "query" | "header" | "cookie";
 
 /** One parameter of an operation. */
 export interface Parameter {
   name: string;
-  place: Place;
+  place: ParameterLocation;
   /** The name of the tool's argument. */
   argument: string;
-  schema: Plain;
+  schema: PlainSchema;
   required: boolean;
   /** True if the value is sent as JSON. */
   isJson: boolean;
@@ -60,7 +60,7 @@ export interface Body {
   kind: "json" | "form" | "multipart" | "text";
   /** The media type, if not the default of the body's kind. */
   type?: string;
-  schema: Plain;
+  schema: PlainSchema;
   required: boolean;
   /** The styles of a form's members. */
   styles: Map<string, Pick<Parameter, "style" | "options">>;
@@ -271,7 +271,7 @@ function parameterOf(
   const isExploded = style === "form" || style === "deepObject";
   return {
     name,
-    place: place as Place,
+    place: place as ParameterLocation,
     argument: argumentOf(name, `${place}`, names),
     schema: {
       ...schema,
@@ -352,10 +352,10 @@ function bodyOf(
 }
 
 /** Reads the schema of a body. @throws {ImportError} if the body has a file */
-function withoutFiles(entry: JsonObject, schemas: Schemas): Plain {
+function withoutFiles(entry: JsonObject, schemas: Schemas): PlainSchema {
   const schema = schemas.plain(entry.schema);
   const target = schemas.target(schema);
-  const isFile = (part: Plain): boolean => {
+  const isFile = (part: PlainSchema): boolean => {
     const { format, items } = schemas.target(part);
     return format === "binary" || items !== undefined && isFile(items);
   };

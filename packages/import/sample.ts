@@ -4,7 +4,7 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
-import type { Components, Plain } from "./schema.ts";
+import type { Components, PlainSchema } from "./schema.ts";
 
 export interface SampleOptions {
   components: Components;
@@ -27,7 +27,7 @@ const MAX_DEPTH = 4;
 
 /** Makes a value that matches a schema. */
 export function sampleOf(
-  schema: Plain,
+  schema: PlainSchema,
   options: SampleOptions,
   depth = 0,
 ): unknown {
@@ -74,7 +74,7 @@ export function sampleOf(
 }
 
 function arraySample(
-  { items = {}, minItems = 0 }: Plain,
+  { items = {}, minItems = 0 }: PlainSchema,
   options: SampleOptions,
   depth: number,
 ): unknown[] {
@@ -88,7 +88,7 @@ function arraySample(
 }
 
 function objectSample(
-  { properties = new Map(), required, others }: Plain,
+  { properties = new Map(), required, others }: PlainSchema,
   options: SampleOptions,
   depth: number,
 ): JsonObject {
@@ -131,7 +131,7 @@ const FORMATS = new Map<string, [sample: string, form?: RegExp]>([
 
 /** Makes a text that matches a schema, if that is not too hard. */
 export function textSample(
-  { format = "", pattern, minLength = 0, maxLength = Infinity }: Plain,
+  { format = "", pattern, minLength = 0, maxLength = Infinity }: PlainSchema,
 ): string {
   const [sample] = FORMATS.get(format) ?? [];
   if (sample !== undefined) return sample;
@@ -248,7 +248,7 @@ function matches(pattern: string, text: string): boolean | undefined {
 }
 
 function numberSample(
-  { type, minimum, maximum, above, below, multipleOf }: Plain,
+  { type, minimum, maximum, above, below, multipleOf }: PlainSchema,
 ): number {
   const step = multipleOf ?? (type === "integer" ? 1 : 0.5);
   const least = minimum ?? (above === undefined ? undefined : above + step);
@@ -265,13 +265,13 @@ function numberSample(
  */
 function fits(
   value: unknown,
-  schema: Plain,
+  schema: PlainSchema,
   options: SampleOptions,
   depth = 0,
 ): boolean {
   options.compared = (options.compared ?? 100_000) - 1;
   if (depth > 50 || options.compared < 0) return false;
-  const inside = (part: Plain, of: unknown) =>
+  const inside = (part: PlainSchema, of: unknown) =>
     fits(of, part, options, depth + 1);
   const { components } = options;
   const { ref, values, union, all, type, nullable } = schema;
@@ -303,7 +303,7 @@ function fits(
     }
     case "object": {
       if (!isObject(value)) return false;
-      const { properties = new Map<string, Plain>(), required, others } =
+      const { properties = new Map<string, PlainSchema>(), required, others } =
         schema;
       return [...required ?? []].every((name) => Object.hasOwn(value, name)) &&
         Object.entries(value).every(([name, member]) => {
@@ -320,7 +320,7 @@ function fits(
 
 function fitsText(
   text: string,
-  { format = "", pattern, minLength = 0, maxLength = Infinity }: Plain,
+  { format = "", pattern, minLength = 0, maxLength = Infinity }: PlainSchema,
 ): boolean {
   if (text.length < minLength || text.length > maxLength) return false;
   const form = FORMATS.get(format)?.[1] ?? safePattern(pattern);

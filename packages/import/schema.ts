@@ -11,7 +11,7 @@ import { type ApiDocument, at, ImportError, shown } from "./document.ts";
 type Scalar = "string" | "integer" | "number" | "boolean" | "null";
 
 /** A schema in the simplified form, with at most one type. */
-export interface Plain {
+export interface PlainSchema {
   /** The pointer to a component in {@linkcode Components}. */
   ref?: string;
   type?: Scalar | "array" | "object";
@@ -31,23 +31,23 @@ export interface Plain {
   minItems?: number;
   maxItems?: number;
   uniqueItems?: boolean;
-  items?: Plain;
-  properties?: ReadonlyMap<string, Plain>;
+  items?: PlainSchema;
+  properties?: ReadonlyMap<string, PlainSchema>;
   required?: ReadonlySet<string>;
   /** The schema of members that `properties` does not name; true for any. */
-  others?: Plain | true;
+  others?: PlainSchema | true;
   /** A value has to match one of these. */
-  union?: readonly Plain[];
+  union?: readonly PlainSchema[];
   /** True for `oneOf`: a value that matches two variants is not valid. */
   isOneOf?: boolean;
   /** A value has to match all of these. */
-  all?: readonly Plain[];
+  all?: readonly PlainSchema[];
   defaultValue?: unknown;
   example?: unknown;
 }
 
 /** Components by their pointers, in the order of their first use. */
-export type Components = Map<string, Plain>;
+export type Components = Map<string, PlainSchema>;
 
 /**
  * The maximum number of subschemas in one tool, also once its `$ref`s are
@@ -79,7 +79,7 @@ export class Schemas {
    *
    * @throws {ImportError} if it cannot be read
    */
-  plain(schema: unknown, depth = 0): Plain {
+  plain(schema: unknown, depth = 0): PlainSchema {
     if (!isObject(schema)) return {};
     if (depth > MAX_DEPTH) {
       throw new ImportError("A schema is nested too deep.");
@@ -98,12 +98,12 @@ export class Schemas {
   }
 
   /** Returns the component that a schema refers to, or the schema itself. */
-  target(schema: Plain): Plain {
+  target(schema: PlainSchema): PlainSchema {
     const target = schema.ref && this.components.get(schema.ref);
     return target ? this.target(target) : schema;
   }
 
-  #component(ref: string, depth: number): Plain {
+  #component(ref: string, depth: number): PlainSchema {
     if (!this.components.has(ref) && !this.#open.has(ref)) {
       this.#open.add(ref);
       const target = at(this.document, ref);
@@ -115,8 +115,8 @@ export class Schemas {
     return { ref };
   }
 
-  #own(schema: JsonObject, depth: number): Plain {
-    const parts: Plain[] = [];
+  #own(schema: JsonObject, depth: number): PlainSchema {
+    const parts: PlainSchema[] = [];
     if (Array.isArray(schema.allOf)) {
       for (const member of schema.allOf) {
         // A component that is being read is the parent of this variant.
@@ -141,10 +141,10 @@ export class Schemas {
     schema: JsonObject,
     variants: unknown,
     depth: number,
-  ): Plain | undefined {
+  ): PlainSchema | undefined {
     if (!Array.isArray(variants)) return undefined;
     let nullable = false;
-    const found: Plain[] = [];
+    const found: PlainSchema[] = [];
     for (const variant of variants.slice(0, 200)) {
       if (isObject(variant) && variant.type === "null") nullable = true;
       else if (!isObject(variant) || !isOnlyRequired(variant)) {
@@ -161,7 +161,11 @@ export class Schemas {
   /**
    * Adds the discriminator's values for this variant to the variant of a union.
    */
-  #told(discriminator: unknown, variant: unknown, plain: Plain): Plain {
+  #told(
+    discriminator: unknown,
+    variant: unknown,
+    plain: PlainSchema,
+  ): PlainSchema {
     const { propertyName, mapping } = Object(discriminator);
     const target = this.target(plain);
     const property = target.properties?.get(propertyName);
@@ -180,7 +184,7 @@ export class Schemas {
     };
   }
 
-  #typed(schema: JsonObject, depth: number): Plain {
+  #typed(schema: JsonObject, depth: number): PlainSchema {
     const types = [schema.type].flat().filter((it) => it !== undefined);
     const kinds = types.filter((type) => type !== "null");
     const nullable = kinds.length > 0 && types.includes("null") ||
@@ -192,8 +196,9 @@ export class Schemas {
       );
       return { union, ...nulls };
     }
-    const type = (kinds[0] ?? types[0] ?? typeOf(schema)) as Plain["type"];
-    const plain: Plain = {
+    const type =
+      (kinds[0] ?? types[0] ?? typeOf(schema)) as PlainSchema["type"];
+    const plain: PlainSchema = {
       ...nulls,
       ...schema.default !== undefined && { defaultValue: schema.default },
       ...exampleOf(schema),
@@ -239,11 +244,11 @@ export class Schemas {
     }
   }
 
-  #members(schema: JsonObject, depth: number): Partial<Plain> {
+  #members(schema: JsonObject, depth: number): Partial<PlainSchema> {
     const required = new Set(
       Array.isArray(schema.required) ? schema.required.map(String) : [],
     );
-    const properties = new Map<string, Plain>();
+    const properties = new Map<string, PlainSchema>();
     for (const [name, given] of Object.entries(Object(schema.properties))) {
       const property = isObject(given) && typeof given.$ref === "string"
         ? { ...Object(at(this.document, given.$ref)), ...given }
@@ -271,7 +276,7 @@ export class Schemas {
 
 const known = (
   required: ReadonlySet<string>,
-  properties: Plain["properties"],
+  properties: PlainSchema["properties"],
 ) => required.intersection(new Set(properties?.keys()));
 
 /** True for a variant that only names required members. */
@@ -314,8 +319,8 @@ function typeOf(schema: JsonObject): string | undefined {
 function taken(
   schema: JsonObject,
   isMeant: (value: unknown) => boolean,
-  ...names: (keyof Plain)[]
-): Partial<Plain> {
+  ...names: (keyof PlainSchema)[]
+): Partial<PlainSchema> {
   const found = names.filter((name) => isMeant(schema[name]));
   return Object.fromEntries(found.map((name) => [name, schema[name]]));
 }
@@ -325,13 +330,13 @@ const isCount = (value: unknown) =>
   Number.isSafeInteger(value) && value as number > 0;
 
 /** Reads the bounds in OpenAPI 3.0 (flags) or 3.1 (numbers). */
-function boundsOf(schema: JsonObject): Partial<Plain> {
+function boundsOf(schema: JsonObject): Partial<PlainSchema> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   const number = (value: unknown) =>
     typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER
       ? value
       : undefined;
-  const bounds: Partial<Plain> = {
+  const bounds: Partial<PlainSchema> = {
     above: number(exclusiveMinimum === true ? minimum : exclusiveMinimum),
     below: number(exclusiveMaximum === true ? maximum : exclusiveMaximum),
     minimum: exclusiveMinimum === true ? undefined : number(minimum),
@@ -344,7 +349,7 @@ function boundsOf(schema: JsonObject): Partial<Plain> {
   return Object.fromEntries(given);
 }
 
-function exampleOf({ example, examples }: JsonObject): Partial<Plain> {
+function exampleOf({ example, examples }: JsonObject): Partial<PlainSchema> {
   if (example !== undefined) return { example };
   return Array.isArray(examples) && examples.length > 0
     ? { example: examples[0] }
@@ -352,9 +357,9 @@ function exampleOf({ example, examples }: JsonObject): Partial<Plain> {
 }
 
 /** Joins schemas into one that accepts only what each accepts. */
-function merged(parts: readonly Plain[]): Plain {
+function merged(parts: readonly PlainSchema[]): PlainSchema {
   if (parts.length === 1) return parts[0];
-  const isJoinable = (part: Plain) =>
+  const isJoinable = (part: PlainSchema) =>
     !part.union && !part.all && !part.ref &&
     (part.type === undefined || part.type === "object");
   const joinable = parts.filter(isJoinable);
@@ -375,7 +380,7 @@ function merged(parts: readonly Plain[]): Plain {
     : { all: all.map((part) => ({ ...part, nullable: undefined })) };
 }
 
-function joinTwo(a: Plain, b: Plain): Plain {
+function joinTwo(a: PlainSchema, b: PlainSchema): PlainSchema {
   const properties = new Map([...a.properties ?? [], ...b.properties ?? []]);
   const required = new Set([...a.required ?? [], ...b.required ?? []]);
   const others = properties.size > 0 && (a.others === true || b.others === true)
@@ -415,7 +420,7 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
 const MAX_LENGTH = 400;
 
 /** Counts the characters of a schema that have no other limit. */
-function lengthOf({ values, pattern, defaultValue, properties }: Plain) {
+function lengthOf({ values, pattern, defaultValue, properties }: PlainSchema) {
   const names = [...properties?.keys() ?? []];
   return JSON.stringify([values, pattern, defaultValue, names]).length;
 }
@@ -427,11 +432,11 @@ function lengthOf({ values, pattern, defaultValue, properties }: Plain) {
  * @throws {ImportError} for more than a model could use
  */
 export function checkWrittenOut(
-  schemas: readonly Plain[],
+  schemas: readonly PlainSchema[],
   components: Components,
 ): void {
   const sizes = new Map<string, number>();
-  const size = (schema: Plain): number => {
+  const size = (schema: PlainSchema): number => {
     if (schema.ref !== undefined) {
       const known = sizes.get(schema.ref);
       if (known !== undefined) return known;
@@ -450,8 +455,8 @@ export function checkWrittenOut(
 
 /** Lists the schemas within a schema. */
 export function subschemasOf(
-  { items, properties, others, union = [], all = [] }: Plain,
-): Plain[] {
+  { items, properties, others, union = [], all = [] }: PlainSchema,
+): PlainSchema[] {
   return [
     ...items ? [items] : [],
     ...properties?.values() ?? [],

@@ -15,7 +15,7 @@ import { shown } from "./document.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
 import type { Body, Details, Operation, Parameter } from "./operations.ts";
 import { sampleOf, type SampleOptions } from "./sample.ts";
-import { checkWrittenOut, type Plain, type Schemas } from "./schema.ts";
+import { checkWrittenOut, type PlainSchema, type Schemas } from "./schema.ts";
 import type { UsedService } from "./service_code.ts";
 import type { ToolFiles } from "./source.ts";
 import { ZodCode } from "./zod_code.ts";
@@ -73,7 +73,7 @@ export function toolCode(
 }
 
 export interface ToolArgument {
-  schema: Plain;
+  schema: PlainSchema;
   isOptional: boolean;
 }
 

@@ -10,7 +10,7 @@ import { shown } from "./document.ts";
 import { camelCase, literal, objectCode, unique } from "./names.ts";
 import { safePattern, textSample } from "./sample.ts";
 import { ended } from "./operations.ts";
-import { type Components, type Plain, subschemasOf } from "./schema.ts";
+import { type Components, type PlainSchema, subschemasOf } from "./schema.ts";
 
 /** The Zod schema of each format: its code, and the schema itself. */
 const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
@@ -34,14 +34,14 @@ const UNIQUE = ".refine((all) => " +
   '"No item may be there twice")';
 
 /** True for an array whose sample has no repeated items. */
-const isUnique = ({ uniqueItems, minItems = 0 }: Plain) =>
+const isUnique = ({ uniqueItems, minItems = 0 }: PlainSchema) =>
   uniqueItems && minItems <= 1;
 
 /**
  * Returns the pattern of a schema; empty if there is none, or if the generated
  * code checks it.
  */
-function uncheckedOf(schema: Plain): string {
+function uncheckedOf(schema: PlainSchema): string {
   const { pattern = "", values, format = "" } = schema;
   return values || FORMATS.has(format) || regexOf(schema) ? "" : pattern;
 }
@@ -71,7 +71,7 @@ export class ZodCode {
    */
   constructor(
     private readonly components: Components,
-    roots: readonly Plain[],
+    roots: readonly PlainSchema[],
     private readonly taken: Set<string>,
   ) {
     for (const root of roots) this.#count(root, []);
@@ -82,7 +82,7 @@ export class ZodCode {
     return this.#consts.map((line) => `${line}\n\n`).join("");
   }
 
-  #count(schema: Plain, trail: readonly string[]): void {
+  #count(schema: PlainSchema, trail: readonly string[]): void {
     const pattern = uncheckedOf(schema);
     if (pattern.length > MAX_PATTERN) this.left.add(pattern);
     const { ref } = schema;
@@ -104,7 +104,7 @@ export class ZodCode {
   }
 
   /** Generates the code of a schema with its description. */
-  print(schema: Plain, { isOptional = false, isVariant = false } = {}) {
+  print(schema: PlainSchema, { isOptional = false, isVariant = false } = {}) {
     const code = this.#code(schema, isVariant);
     const description = descriptionOf(this.#target(schema));
     const described = description === undefined
@@ -118,7 +118,7 @@ export class ZodCode {
    * @param isVariant true if the object may have members that only another
    * variant names
    */
-  #base(schema: Plain, isVariant: boolean): string {
+  #base(schema: PlainSchema, isVariant: boolean): string {
     const { ref, values, type, union, all } = schema;
     if (ref !== undefined) return this.#component(ref, isVariant);
     if (values !== undefined) return valuesCode(values);
@@ -158,13 +158,13 @@ export class ZodCode {
   }
 
   /** Generates the code of a schema without its description. */
-  #code(schema: Plain, isVariant: boolean): string {
+  #code(schema: PlainSchema, isVariant: boolean): string {
     const nullable = schema.nullable ? ".nullable()" : "";
     return this.#base(schema, isVariant) + nullable;
   }
 
   /** Follows references, and adds the description at each. */
-  #target({ ref, ...own }: Plain, hops = 20): Plain {
+  #target({ ref, ...own }: PlainSchema, hops = 20): PlainSchema {
     const target = hops > 0 && ref && this.components.get(ref);
     return target ? { ...this.#target(target, hops - 1), ...own } : own;
   }
@@ -174,14 +174,17 @@ export class ZodCode {
    * earlier one: that one would drop its unknown members. Undefined if there is
    * no such order.
    */
-  #apart(union: readonly Plain[], isOneOf: boolean): Plain[] | undefined {
-    const isObject = (it: Plain) => {
+  #apart(
+    union: readonly PlainSchema[],
+    isOneOf: boolean,
+  ): PlainSchema[] | undefined {
+    const isObject = (it: PlainSchema) => {
       const { values, type = "object" } = this.#target(it);
       return !values && type === "object";
     };
     const left = union.filter(isObject);
     if (left.length === 1 && this.#target(left[0]).union) return undefined;
-    const ordered: Plain[] = [];
+    const ordered: PlainSchema[] = [];
     while (left.length > 0) {
       const at = left.findIndex((it) =>
         left.every((other) => it === other || this.#takesNo(it, other, isOneOf))
@@ -193,7 +196,11 @@ export class ZodCode {
   }
 
   /** True if `schema` accepts no object that `another` describes. */
-  #takesNo(schema: Plain, another: Plain, isOneOf: boolean): boolean {
+  #takesNo(
+    schema: PlainSchema,
+    another: PlainSchema,
+    isOneOf: boolean,
+  ): boolean {
     const { required = new Set(), properties } = this.#target(schema);
     const other = this.#target(another);
     return [...required].some((name) => {
@@ -214,7 +221,7 @@ export class ZodCode {
   }
 
   #object(
-    { properties = new Map(), required, others }: Plain,
+    { properties = new Map(), required, others }: PlainSchema,
     isVariant: boolean,
   ): string {
     const rest = typeof others === "object" ? this.print(others) : undefined;
@@ -260,7 +267,7 @@ export class ZodCode {
  * Adds the default to the description. As a default value it would be sent, and
  * could undo an earlier choice.
  */
-export function descriptionOf(schema: Plain): string | undefined {
+export function descriptionOf(schema: PlainSchema): string | undefined {
   const { description, defaultValue } = schema;
   const pattern = uncheckedOf(schema);
   const isTold = pattern !== "" && pattern.length <= MAX_PATTERN;
@@ -274,7 +281,9 @@ export function descriptionOf(schema: Plain): string | undefined {
 }
 
 /** True if a schema has a valid default. */
-function isDefault({ type, values, defaultValue, nullable }: Plain): boolean {
+function isDefault(
+  { type, values, defaultValue, nullable }: PlainSchema,
+): boolean {
   if (defaultValue === undefined || defaultValue === null || nullable) {
     return false;
   }
@@ -283,7 +292,7 @@ function isDefault({ type, values, defaultValue, nullable }: Plain): boolean {
   return type === "integer" ? Number.isSafeInteger(defaultValue) : type === own;
 }
 
-function valuesCode(values: NonNullable<Plain["values"]>): string {
+function valuesCode(values: NonNullable<PlainSchema["values"]>): string {
   const codes = values.map(literal);
   if (values.length === 1) return `z.literal(${codes[0]})`;
   return values.every((it) => typeof it === "string")
@@ -291,7 +300,7 @@ function valuesCode(values: NonNullable<Plain["values"]>): string {
     : `z.literal([${codes.join(", ")}])`;
 }
 
-function stringCode(schema: Plain): string {
+function stringCode(schema: PlainSchema): string {
   const { format = "", minLength, maxLength } = schema;
   const [code] = FORMATS.get(format) ?? [];
   const regex = regexOf(schema);
@@ -304,12 +313,12 @@ function stringCode(schema: Plain): string {
  * Returns the pattern that callers' values must match. Undefined if it is not
  * safe to run, or does not match the sample of the tool's test.
  */
-function regexOf(schema: Plain): RegExp | undefined {
+function regexOf(schema: PlainSchema): RegExp | undefined {
   const regex = safePattern(schema.pattern);
   return regex?.test(textSample(schema)) ? regex : undefined;
 }
 
-function numberCode(schema: Plain): string {
+function numberCode(schema: PlainSchema): string {
   const { type, minimum, maximum, above, below, multipleOf } = schema;
   return (type === "integer" ? "z.int()" : "z.number()") +
     limit("min", minimum) + limit("max", maximum) + limit("gt", above) +
