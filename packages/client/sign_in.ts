@@ -236,12 +236,12 @@ export class SignIn {
     const server = await site.#ofServer(issuer);
     const isKnown = registered &&
       (registered.issuer === undefined || registered.issuer === issuer);
+    const scope = SignIn.#scopes(options, server, resourceScopes);
     const clientId = isKnown
       ? registered.clientId
-      : await site.#register(server, options);
+      : await site.#register(server, options, scope);
     const [state, codeVerifier] = [SignIn.#random(), SignIn.#random()];
     const target = site.#checkAddress(server.authorization_endpoint);
-    const scope = SignIn.#scopes(options, server, resourceScopes);
     const asked = {
       response_type: "code",
       client_id: clientId,
@@ -378,10 +378,14 @@ export class SignIn {
     };
   }
 
-  /** Registers a client (RFC 7591) and returns its ID. */
+  /**
+   * Registers a client (RFC 7591) and returns its ID. Some servers give a client
+   * no other scopes than those it was registered for.
+   */
   async #register(
     { registration_endpoint }: Json,
     { clientName, redirectUri, url }: SignInOptions,
+    scope: string,
   ): Promise<string> {
     if (registration_endpoint === undefined) {
       throw new Error(`${url} lets no client register itself`);
@@ -389,7 +393,10 @@ export class SignIn {
     const { client_id } = await this.#json(registration_endpoint, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify(SignIn.clientMetadata(clientName, [redirectUri])),
+      body: JSON.stringify({
+        ...SignIn.clientMetadata(clientName, [redirectUri]),
+        ...(scope && { scope }),
+      }),
     });
     if (typeof client_id === "string") return client_id;
     throw new Error(`${registration_endpoint} gives no client_id`);

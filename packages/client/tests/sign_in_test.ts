@@ -70,6 +70,8 @@ Deno.test("SignIn registers, asks with PKCE, and exchanges the code", async () =
   const asked = new URL(request.url).searchParams;
   assert.equal(asked.get("client_id"), "registered");
   assert.equal(asked.get("scope"), "read offline_access");
+  const { body } = sent.find(({ url }) => url.endsWith("/register"))!;
+  assert.equal(JSON.parse(body).scope, "read offline_access");
   assert.equal(asked.get("resource"), `${ORIGIN}/mcp`);
   const { state } = request;
   const response = new URLSearchParams({ state, code: "one", iss: ORIGIN });
