@@ -17,15 +17,19 @@ export interface ImportedFile {
   id: string;
   /** The fingerprint of the generated text. */
   fingerprint: string;
-  /** For a service: the name of its source, and the author's `--url`. */
+  /**
+   * For a service: the name of its source, the address that the source has
+   * itself, and the author's `--url`.
+   */
   source?: string;
+  own?: string;
   url?: string;
   /** True if the author has changed the file since. */
   isChanged: boolean;
 }
 
 const LINE =
-  /^\/\/ Imported: ([a-z][a-z0-9_]*) (\S.*) ([0-9a-f]{12})(?: of ([a-z][a-z0-9_]*))?(?: at (\S+))?\n/;
+  /^\/\/ Imported: ([a-z][a-z0-9_]*) (\S.*) ([0-9a-f]{12})(?: of ([a-z][a-z0-9_]*))?(?: from (\S+))?(?: at (\S+))?\n/;
 
 /**
  * Reads an imported file with its first line. Undefined if it was not imported.
@@ -34,27 +38,29 @@ export function parseImported(
   path: string,
   whole: string,
 ): ImportedFile | undefined {
-  const [line, service, id, fingerprint, source, url] = LINE.exec(
+  const [line, service, id, fingerprint, source, own, url] = LINE.exec(
     whole.replaceAll("\r\n", "\n"),
   ) ?? [];
   if (line === undefined) return undefined;
   const text = whole.replaceAll("\r\n", "\n").slice(line.length);
   const isChanged = fingerprintOf(text) !== fingerprint;
-  return { path, text, service, id, fingerprint, source, url, isChanged };
+  const from = { source, own, url };
+  return { path, text, service, id, fingerprint, ...from, isChanged };
 }
 
 /** Returns the text of a file with its first line. */
 export function printImported(
-  { service, id, fingerprint, text, source, url }: Omit<
+  { service, id, fingerprint, text, source, own, url }: Omit<
     ImportedFile,
     "path" | "isChanged"
   >,
 ): string {
-  const of = source === undefined ? "" : ` of ${source}`;
-  const at = url === undefined
-    ? ""
-    : ` at ${url.replaceAll(/\s/g, encodeURIComponent)}`;
-  return `// Imported: ${service} ${id} ${fingerprint}${of}${at}\n${text}`;
+  const more = Object.entries({ of: source, from: own, at: url })
+    .filter(([, value]) => value !== undefined)
+    .map(([word, value]) =>
+      ` ${word} ${value!.replaceAll(/\s/g, encodeURIComponent)}`
+    ).join("");
+  return `// Imported: ${service} ${id} ${fingerprint}${more}\n${text}`;
 }
 
 export const fingerprintOf = (text: string) =>

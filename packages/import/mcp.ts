@@ -85,6 +85,7 @@ export async function mcpSource(
   return {
     title: `${title} ${shown(info.version ?? "", 20)}, an MCP server`.trim(),
     name: snakeCase(title, 40) || "server",
+    address: url,
     items,
     what: "tool",
     left: [],

@@ -23,7 +23,7 @@ import {
   summary,
   tick,
 } from "./picks.ts";
-import { ImportProject, type NewFile } from "./project.ts";
+import { anotherSource, ImportProject, type NewFile } from "./project.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
 const USAGE = `Usage: import SOURCE [--pick PATTERN … | --all] [--as NAME]
@@ -104,12 +104,14 @@ export async function importTools(
   await using _reserved = flags.check ? undefined : await reserveProject(root);
   const project = await ImportProject.open(root);
   if (!flags.check) await project.removeUnfinished();
+  // The query is omitted: a key in it would be written into the file.
+  const bare = flags.url?.replace(/[?#].*/s, "");
+  const given = bare && (URL.parse(bare)?.href ?? bare).replace(/\/$/, "");
   const before = flags.as === undefined
-    ? project.serviceOf(source.name)
+    ? project.serviceOf(source.name, given ?? source.address, flags.check)
     : project.files.get(`${serviceName(flags.as)} service`);
   const name = before?.service ?? serviceName(flags.as ?? source.name);
-  // The query is omitted: a key in it would be written into the file.
-  const url = flags.url?.replace(/[?#].*/s, "") ?? before?.url;
+  const url = given ?? before?.url;
   const there = [...project.files.values()]
     .filter(({ service, id }) => service === name && id !== "service");
   const known = new Map(source.items.map((item) => [item.id, item]));
@@ -117,6 +119,12 @@ export async function importTools(
   // A test without its tool comes from an import that was cut off.
   const had = there
     .flatMap(({ id }) => known.get(id.replace(TEST_OF, "")) ?? []);
+  if (before && flags.as === undefined && !flags.check) {
+    const isOther = gone.length > 0 && had.length === 0;
+    if (isOther) {
+      throw usageFailure(anotherSource(before, "has none of its tools"));
+    }
+  }
   const more = flags.check
     ? []
     : choose(source, flags, had.length > 0, terminal);
@@ -270,6 +278,7 @@ async function planOf(
     service: name,
     id: "service",
     source: source.name,
+    own: source.address,
     ...url !== undefined && { url },
     text: written.service,
   }];
@@ -368,7 +377,13 @@ async function apply(
 ): Promise<boolean> {
   const open: string[] = [];
   for (const { file, before, kind } of steps) {
-    if (kind === "same") continue;
+    if (kind === "same") {
+      const { own, url } = project.files.get(`${file.service} ${file.id}`)!;
+      if (own !== file.own || url !== file.url) {
+        await project.write(file, printImported({ ...file, text: before! }));
+      }
+      continue;
+    }
     if (kind !== "both changed") {
       await project.write(file, printImported(file));
       terminal.print(`${kind === "new" ? "Made" : "Changed"} ${file.path}`);

@@ -43,9 +43,11 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
     tokens: () => tokensOf(operation, details(operation, "")),
     operation,
   }));
+  const address = attempt(() => serverOf(document, root.servers))?.api;
   return {
     title: `${title} ${shown(info.version ?? "", 20)}`.trim(),
     name: nameOf(title),
+    ...address !== undefined && { address },
     items,
     left,
     write(names, picked) {

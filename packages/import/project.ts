@@ -27,6 +27,16 @@ const settingsIn = (text: string) =>
       .map(([, name]) => name),
   );
 
+/** Says that a service may have been made of another source. */
+export const anotherSource = (
+  { path, service, url, own = "" }: ImportedFile,
+  words: string,
+) =>
+  `${path} was made for ${
+    url ?? own
+  }, and this source ${words}. If it is the ` +
+  `same API, add --as ${service}, else --as another name.`;
+
 /** A formatted file to write. */
 export type NewFile = Omit<ImportedFile, "isChanged">;
 
@@ -91,15 +101,33 @@ export class ImportProject {
   }
 
   /**
-   * Finds the file of the service that was made from a source.
+   * Finds the file of the service that was made from a source, which may be at
+   * an address. Titles such as that of a framework have many sources.
    *
-   * @throws {Failure} if there are several
+   * @throws {Failure} if there are several, or if it is at another address
    */
-  serviceOf(source: string): ImportedFile | undefined {
-    const found = [...this.files.values()].filter((it) => it.source === source);
-    if (found.length < 2) return found[0];
-    const names = found.map(({ service }) => service).join(" and ");
-    throw usageFailure(`It was imported as ${names}: add --as NAME.`);
+  serviceOf(
+    source: string,
+    address: string | undefined,
+    isCheck = false,
+  ): ImportedFile | undefined {
+    const titled = [...this.files.values()]
+      .filter(({ id, service, ...it }) =>
+        it.source === source || id === "service" && service === source
+      );
+    const found = address === undefined
+      ? titled
+      : titled.filter(({ own, url }) => [own, url].includes(address));
+    if (found.length === 1) return found[0];
+    const [it, ...others] = titled;
+    if (it === undefined || isCheck && others.length === 0) return it;
+    const names = titled.map(({ service }) => service).join(" and ");
+    throw usageFailure(
+      others.length > 0
+        ? `${found.length > 0 ? "It" : "One of this title"} was imported as ` +
+          `${names}: add --as NAME.`
+        : anotherSource(it, `has the same title and the address ${address}`),
+    );
   }
 
   /** Returns the path of one of the two folders, or of a file in it. */

@@ -52,6 +52,8 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
   title: string;
   /** The name of the service, unless the author gives another. */
   name: string;
+  /** The address of the API or server, if the source has it. */
+  address?: string;
   items: readonly I[];
   /** The word for an item of the source; `operation` by default. */
   what?: string;

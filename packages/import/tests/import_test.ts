@@ -616,6 +616,53 @@ Deno.test("import remembers --as and --url, and wants --as for the second of a d
   assert.match(await trial.read("services/cups.ts"), /other\.example"/);
 });
 
+Deno.test("import writes no service of another API that has the same title, unless --as says so", async () => {
+  await using trial = await Trial.start();
+  const at = (url?: string, path = "/orders") =>
+    documentOf({ [path]: { get: {} } }, {
+      servers: url === undefined ? [] : [{ url }],
+    });
+  const first = ["--all", "--url", "https://orders.example/"];
+  assert.equal((await trial.import(at(), first)).code, 0);
+  const path = "services/tea_shop.ts";
+  const service = await trial.read(path);
+  const tools = await trial.files("tools");
+  const others: [unknown, string[]][] = [
+    [at(), ["--all", "--url", "https://users.example"]],
+    [at("https://users.example"), ["--all"]],
+    [at(undefined, "/users"), ["--all"]],
+    // This title is another, but has the same name.
+    [{
+      ...at("https://users.example"),
+      info: { title: "tea-shop" },
+    }, ["--all"]],
+  ];
+  for (const [document, args] of others) {
+    await assert.rejects(trial.import(document, args), {
+      exitCode: 2,
+      message:
+        /^services\/tea_shop\.ts was made for https:\/\/orders\.example, .* --as tea_shop, else/,
+    });
+    assert.equal(await trial.read(path), service);
+    assert.deepEqual(await trial.files("tools"), tools);
+  }
+  // A check writes nothing, and tells the change.
+  const checked = await trial.import(at(undefined, "/users"), ["--check"]);
+  assert.equal(checked.code, 1);
+  assert.equal((await trial.import(at(), ["--check"])).code, 0);
+  // Once there are two, the address says which is meant.
+  const users = at("https://users.example", "/users");
+  assert.equal((await trial.import(users, ["--all", "--as", "users"])).code, 0);
+  assert.equal((await trial.import(users, ["--check"])).code, 0);
+  const { said } = await trial.import(at(), ["--all", ...first.slice(1)]);
+  assert.match(said, /1 tool of tea_shop/);
+  // An API that has moved is told once.
+  const moved = at("https://moved.example");
+  const as = ["--all", "--as", "tea_shop"];
+  assert.equal((await trial.import(moved, as)).code, 0);
+  assert.equal((await trial.import(moved, ["--all"])).code, 0);
+});
+
 Deno.test("import leaves out what a tool could not send, and says so", async () => {
   const file = { type: "string", format: "binary" };
   const upload = (required: string[]) => ({

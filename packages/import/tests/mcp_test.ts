@@ -41,18 +41,27 @@ function serving(tools: readonly JsonObject[]) {
 }
 
 /** Runs the command. */
-async function run(
+function run(
+  trial: Trial,
+  tools: readonly JsonObject[],
+  ...args: string[]
+) {
+  return runAt(URL, trial, tools, ...args);
+}
+
+async function runAt(
+  url: string,
   trial: Trial,
   tools: readonly JsonObject[],
   ...args: string[]
 ) {
   const said: string[] = [];
   const code = await importTools(
-    parseFlags([URL, ...args]),
+    parseFlags([url, ...args]),
     { print: (words) => said.push(words) },
     {
       root: trial.root,
-      open: () => mcpSource(URL, END, serving(tools), serving(tools)),
+      open: () => mcpSource(url, END, serving(tools), serving(tools)),
     },
   );
   return { code, said: said.join("\n") };
@@ -82,6 +91,21 @@ Deno.test("an MCP server's tools become files that call it", async () => {
     (await trial.files("tools")).filter((it) => it.includes("issue")).length,
     4,
   );
+});
+
+Deno.test("import writes no service of another MCP server that has the same name, and knows each by its address", async () => {
+  await using trial = await Trial.start();
+  await run(trial, [CREATE], "--pick", "*");
+  const service = await trial.read("services/tracker.ts");
+  const other = "https://other.example/mcp";
+  const taken = runAt(other, trial, [CREATE], "--pick", "*");
+  await assert.rejects(taken, { exitCode: 2, message: /--as tracker, else/ });
+  assert.equal(await trial.read("services/tracker.ts"), service);
+  await runAt(other, trial, [CREATE], "--pick", "*", "--as", "other");
+  for (const url of [URL, other]) {
+    const { code } = await runAt(url, trial, [CREATE], "--check");
+    assert.equal(code, 0);
+  }
 });
 
 Deno.test("the tools of an MCP server are listed without a group", async () => {
