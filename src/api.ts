@@ -38,6 +38,10 @@ import { isAddress } from "./authoring/personal_key.ts";
 import { ToolError } from "./authoring/tool.ts";
 import { unlessAborted } from "./core/clock.ts";
 import { isObject } from "./core/json.ts";
+import {
+  type ApiClient,
+  clientTokens,
+} from "./core/mcp/exchange/client_tokens.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "./core/mcp/exchange/held_answers.ts";
 import { isSafeMethod } from "./core/net/send_once.ts";
@@ -46,6 +50,7 @@ import {
   MAY_HAVE_SUCCEEDED,
 } from "./core/provider/account_fetch.ts";
 
+export { type ApiClient } from "./core/mcp/exchange/client_tokens.ts";
 export {
   type ParameterStyle,
   type ParameterValues,
@@ -94,6 +99,9 @@ interface OwnApi extends Api {
   ownQuery: ReadonlySet<string>;
 }
 
+/** Hides keys in the beginning of a text; see `GivenKeys.hideStart()`. */
+type Hide = (text: string, most: number) => string;
+
 /** The maximum length in characters of a tool's result for a model. */
 const MAX_ANSWER = 50_000;
 
@@ -128,9 +136,8 @@ export async function callApi(
     body,
     signal: request.signal,
   });
-  // Keys are hidden before a text is cut, because half a key would not be
-  // found.
-  const hide = (text: string) => given?.hide(text) ?? text;
+  const hide: Hide = (text, most) =>
+    given?.hideStart(text, most) ?? text.slice(0, most);
   const unsure = isSafeMethod(method) ? "" : ` ${MAY_HAVE_SUCCEEDED}`;
   if (!response.ok) throw await refusalOf(title, response, hide, unsure);
   const next = nextOf(response, address, ownQuery);
@@ -138,7 +145,7 @@ export async function callApi(
     if (cause instanceof ToolError || request.signal?.aborted) throw cause;
     throw new ToolError(`${title} broke off its answer.${unsure}`, { cause });
   });
-  return bounded(hide(whole), response.status, next && hide(next));
+  return bounded(whole, response.status, next && hide(next, MAX_ANSWER), hide);
 }
 
 /** Matches a path segment that is `.`, or `..` before or after decoding. */
@@ -246,9 +253,10 @@ function bounded(
   whole: string,
   status: number,
   next: string | undefined,
+  hide: Hide,
 ): string {
   const left = whole.length - MAX_ANSWER;
-  const text = whole.slice(0, MAX_ANSWER);
+  const text = hide(whole, left > 0 ? MAX_ANSWER : Infinity);
   const shown = left > 0
     ? `${text}\n\n(${left} more characters were left out: ask for less.)`
     : text || `Done: ${status}, without a body.`;
@@ -290,7 +298,7 @@ function nextOf(
 async function refusalOf(
   title: string,
   response: Response,
-  hide: (text: string) => string,
+  hide: Hide,
   unsure: string,
 ): Promise<ToolError> {
   const { status, headers } = response;
@@ -313,7 +321,7 @@ const WORDS =
     .split(" ");
 
 /** Finds the message in a service's error, cut to 500 characters on a line. */
-function wordsOf(text: string, hide: (text: string) => string): string {
+function wordsOf(text: string, hide: Hide): string {
   if (/^\s*</.test(text)) return "";
   let found: unknown = text;
   try {
@@ -322,7 +330,7 @@ function wordsOf(text: string, hide: (text: string) => string): string {
   } catch {
     // The text is no JSON, or so long that it could have a million values.
   }
-  return hide(`${found}`).replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+  return hide(`${found}`, MAX_ANSWER).replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .slice(0, MAX_WORDS).trim();
 }
 
@@ -363,18 +371,6 @@ export interface HttpApiOptions {
   client?: ApiClient;
 }
 
-/** An OAuth client that gets tokens for itself (RFC 6749 §4.4). */
-export interface ApiClient {
-  /** The URL of the token endpoint. */
-  token: string;
-  /** The client's ID. */
-  id: string;
-  /** The client's secret. */
-  secret: string;
-  /** The scopes that the client requests. */
-  scopes?: readonly string[];
-}
-
 /**
  * Makes an API that all callers use with the server's own key, for `start` of a
  * `service()`. Requests go to its address alone, and to no other after a
@@ -405,11 +401,12 @@ export function httpApi(options: HttpApiOptions): Api {
       `httpApi(${JSON.stringify(name)}) must have the https address of an API`,
     );
   }
-  const tokens = client && clientTokens(title, client);
+  const source = `${name} ${api}`;
+  const tokens = client && clientTokens(source, title, client);
   const kind = "personalKey";
   const own = { kind, name, title, api, header, scheme } as const;
-  if (key !== undefined) GivenKeys.hideOwn(key, own);
-  if (client) GivenKeys.hideOwn(client.secret);
+  if (key !== undefined) GivenKeys.hideOwn(source, key, own);
+  if (client) GivenKeys.hideOwn(source, client.secret);
   const { query = {}, headers = {}, cookies = {} } = options;
   const secrets = [query, headers, cookies].flatMap(Object.values);
   const search = printPairs(query);
@@ -417,11 +414,11 @@ export function httpApi(options: HttpApiOptions): Api {
   return {
     title,
     ownQuery: new Set(Object.keys(query)),
-    given: new GivenKeys().addSecrets(secrets),
+    given: new GivenKeys(source).addSecrets(secrets),
     async fetch(path, init = {}) {
       let used: Promise<string> | undefined;
       const reveal = async () =>
-        tokens ? await unlessAborted(init.signal, used = tokens()) : key;
+        tokens ? await unlessAborted(init.signal, used = tokens.get()) : key;
       const send = accountFetch(own, reveal);
       const all = new Headers(init.headers);
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
@@ -433,67 +430,10 @@ export function httpApi(options: HttpApiOptions): Api {
       const held = { ...init, headers: all, hold: () => countHeldBytes() };
       const response = await send(at, held);
       if (response.status !== 401 || !tokens) return response;
-      tokens(used);
-      if (init.body instanceof ReadableStream) return response;
+      const isRenewed = tokens.refuse(used);
+      if (!isRenewed || init.body instanceof ReadableStream) return response;
       await response.body?.cancel();
       return await send(at, held);
     },
   } as OwnApi;
 }
-
-/** The seconds before its expiry at which a token is replaced. */
-const SPARE_SECONDS = 30;
-
-/** Makes a function that returns a valid token, or forgets a refused one. */
-function clientTokens(
-  title: string,
-  { token, id, secret, scopes = [] }: ApiClient,
-): (refused?: Promise<string>) => Promise<string> {
-  let current: Promise<string> | undefined;
-  let endsAt = 0;
-  const fetchToken = accountFetch(
-    { kind: "personalKey", name: title, title, api: token, scheme: "Basic" },
-    // Each part is encoded as in a form (RFC 6749 §2.3.1).
-    () => Promise.resolve(btoa([id, secret].map(formEncoded).join(":"))),
-  );
-  async function exchange(): Promise<string> {
-    const body = new URLSearchParams({ grant_type: "client_credentials" });
-    if (scopes.length > 0) body.set("scope", scopes.join(" "));
-    // All calls wait for this answer.
-    const signal = AbortSignal.timeout(10_000);
-    const bounds = { maxBytes: MAX_ANSWER, isSafe: true, signal };
-    const init = { method: "POST", body, ...bounds };
-    const response = await fetchToken(token, init).catch((error) => {
-      if (!signal.aborted) throw error;
-    });
-    const answer: unknown = await response?.json().catch(() => undefined);
-    const { access_token: found, expires_in } = Object(answer);
-    if (response?.ok && typeof found === "string") {
-      const seconds = Number(expires_in) || 300;
-      endsAt = performance.now() + (seconds - SPARE_SECONDS) * 1000;
-      // A late response may repeat this token after it was replaced.
-      GivenKeys.hideOwn(found, {}, Math.max(seconds, 60));
-      return found;
-    }
-    const what = signal.aborted
-      ? "did not answer in time"
-      : `answered ${response?.status}`;
-    throw new ToolError(`${title} gave this server no token: it ${what}.`);
-  }
-  return (refused) => {
-    const isOver = refused ? refused === current : performance.now() >= endsAt;
-    if (isOver) current = undefined;
-    if (refused) return refused;
-    if (current !== undefined) return current;
-    // While a token is asked for, all calls wait for it.
-    endsAt = Infinity;
-    const asked = exchange().catch((error) => {
-      if (current === asked) current = undefined;
-      throw error;
-    });
-    return current = asked;
-  };
-}
-
-const formEncoded = (text: string) =>
-  new URLSearchParams({ "": text }).toString().slice(1);

@@ -9,7 +9,9 @@ import {
   styled,
 } from "../src/api.ts";
 import { ToolError } from "../src/authoring/tool.ts";
+import { GivenKeys } from "../src/core/mcp/exchange/given_keys.ts";
 import { serveApi } from "../packages/testing/mod.ts";
+import { SteadyTime } from "./kit/fake_time.ts";
 
 /** Calls with an API that keeps its request, and gives an answer. */
 async function sent(
@@ -422,7 +424,28 @@ Deno.test("callApi() hides the keys and tokens of httpApi() in answers", async (
   assert.match(long.slice(-90), /xBearer \(hi\n\n\(\d+ more characters/);
 });
 
+Deno.test("callApi() searches only the beginning of what a service says for keys", async () => {
+  let longest = 0;
+  class Counting extends GivenKeys {
+    override hide(text: string): string {
+      longest = Math.max(longest, text.length);
+      return super.hide(text);
+    }
+  }
+  const given = new Counting();
+  given.add("the-key-4711");
+  for (const status of [200, 403]) {
+    const answer = `x the-key-4711 ${"%25".repeat(1_000_000)}`;
+    const response = new Response(answer, { status });
+    const api = { given, fetch: () => Promise.resolve(response) };
+    const told = await callApi(api, "GET /").catch((error) => `${error}`);
+    assert.match(told, /x \(hidden\) %25/);
+  }
+  assert(longest > 0 && longest <= 100_000, `${longest}`);
+});
+
 Deno.test("callApi() hides the token that its own request carried, also once there is a newer one", async () => {
+  using time = new SteadyTime();
   const slow = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
   let tokens = 0;
@@ -449,12 +472,13 @@ Deno.test("callApi() hides the token that its own request carried, also once the
     return true;
   });
   await arrived.promise;
+  time.tick(11);
   const quick = '{"message":"Bearer (hidden)"}';
   assert.equal(await callApi(shop, "GET /quick"), quick);
   slow.resolve();
   assert.equal(await answer, quick);
   await refusal;
-  assert.equal(tokens >= 2, true);
+  assert.equal(tokens, 2);
 });
 
 Deno.test("callApi() tells a model that a value leads out of its part of the path, in every spelling", async () => {
@@ -499,6 +523,7 @@ Deno.test("httpApi() goes to its own address alone, also after a redirect", asyn
 });
 
 Deno.test("httpApi() gets one token for all calls of an application, and a new one after a 401, with which it sends again", async () => {
+  using time = new SteadyTime();
   let tokens = 0;
   const used: (string | null)[] = [];
   await using api = serveApi(async (request) => {
@@ -533,8 +558,14 @@ Deno.test("httpApi() gets one token for all calls of an application, and a new o
   assert.deepEqual(await sent(Promise.all(three)), ["t1", "t1", "t1"]);
   const revoked = callApi(tickets, "POST /revoked", { json: 1 });
   assert.deepEqual(await sent(revoked), ["t1", "t2"]);
-  const over = callApi(tickets, "GET /over");
-  assert.deepEqual(await sent(assert.rejects(over, ToolError)), ["t2", "t3"]);
+  // An API that refuses every token has a new one once a minute.
+  const over = async () =>
+    await sent(assert.rejects(callApi(tickets, "GET /over"), ToolError));
+  assert.deepEqual(await over(), ["t2"]);
+  time.tick(60);
+  assert.deepEqual(await over(), ["t2", "t3"]);
+  assert.deepEqual(await over(), ["t3"]);
+  time.tick(60);
   // The body of a stream is gone: only the next call has a new token.
   const body = new Response("a").body!;
   const streamed = tickets.fetch("/over", { method: "POST", body });
@@ -574,6 +605,7 @@ Deno.test("httpApi() tells that a service gave no token, and asks again", async 
     () => new Response("a-secret", { status: 400 }),
     // A token in an answer of more values than any needs.
     () => Response.json({ access_token: "t", more }),
+    () => Response.json({ access_token: "no\r\nheader" }),
   ];
   let asked = 0;
   await using api = serveApi((request) =>
@@ -582,14 +614,14 @@ Deno.test("httpApi() tells that a service gave no token, and asks again", async 
   );
   const client = { token: `${api.url}/token`, id: "i", secret: "a-secret" };
   const tickets = httpApi({ name: "tickets", api: api.url, client });
-  for (const status of [400, 200]) {
+  for (const status of [400, 200, 200]) {
     await assert.rejects(callApi(tickets, "GET /a"), {
       name: "ToolError",
       message: `tickets gave this server no token: it answered ${status}.`,
     });
   }
   await callApi(tickets, "GET /a");
-  assert.equal(asked, 3);
+  assert.equal(asked, 4);
 });
 
 Deno.test("httpApi() waits 10 seconds for a token, and a call no longer than its signal", async () => {

@@ -39,8 +39,8 @@ export function inPlainText(
   most: number,
   given: GivenKeys,
 ): string {
-  return given.hide(`${text ?? ""}`.replaceAll(/[^\P{C}\n]/gu, ""))
-    .slice(0, most);
+  const plain = (it: string) => it.replaceAll(/[^\P{C}\n]/gu, "");
+  return given.hideStart(`${text ?? ""}`, most, plain);
 }
 
 /** Parses a result. @throws {ToolError} with the tool's text if it failed */

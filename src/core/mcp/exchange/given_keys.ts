@@ -2,16 +2,12 @@
  * The keys and tokens that the author's code received in one call: those of a
  * person's accounts, and the server's own secret settings. Nothing that the
  * code throws or returns may contain any of them: a service may repeat the key
- * in a response, and an error may quote that response. The engine hides every
- * usual form of a key: as it is, encoded for a URL, JSON or HTML, in base64,
- * and broken into lines. The time that this takes grows only with the length of
- * the text, because a person chooses their key, and often the text.
+ * in a response, and an error may quote that response.
  * @module
  */
 import { ToolError } from "../../../authoring/tool.ts";
-import { base64, fromBase64 } from "../../crypto/crypto.ts";
+import { fromBase64 } from "../../crypto/crypto.ts";
 import { isRefusal } from "../../errors.ts";
-import { findPlace } from "../../find_place.ts";
 import { isObject } from "../../json.ts";
 import { LatestMap } from "../../latest_map.ts";
 import {
@@ -23,14 +19,16 @@ import {
   textOf,
   wholeMessageOf,
 } from "../../thrown.ts";
-
-const HIDDEN = "(hidden)";
-
-/**
- * The minimum length of a key that is hidden. A shorter text is no secret, and
- * occurs everywhere.
- */
-const MIN_CHARACTERS = 4;
+import {
+  type Forms,
+  type FormsOfKeys,
+  HIDDEN,
+  hide,
+  keyFormsOf,
+  MIN_CHARACTERS,
+  placesIn,
+  RECENT,
+} from "./key_forms.ts";
 
 /**
  * The minimum number of letters and digits of a key that is hidden from all
@@ -47,236 +45,6 @@ const isLong = (key: string) =>
  * a string.
  */
 const MAX_TEXT_CHARACTERS = 16_000;
-
-/** The maximum number of keys whose forms a process remembers. */
-const MAX_KEYS = 1000;
-
-/**
- * The number of a spelling's characters that a text is first searched for,
- * which is quick.
- */
-const MAX_PROBE_CHARACTERS = 32;
-
-/** One spelling of a key. */
-interface Form {
-  pattern: string;
-  /**
-   * True for base64, where the letters before and after may also have bits of
-   * the key.
-   */
-  isBase64: boolean;
-}
-
-/**
- * The spellings of a person's key that are hidden: `asItIs` in a text as
- * received, `read` in a text that `readText` has decoded.
- */
-interface Forms {
-  asItIs: readonly Form[];
-  read: readonly Form[];
-}
-
-type FormsOfKeys = ReadonlyMap<string, Forms>;
-
-/** The spellings of the latest keys. */
-const RECENT = new Map<string, Forms>();
-
-function formsOf(key: string): Forms {
-  const known = RECENT.get(key);
-  if (known) return known;
-  const inForm = new URLSearchParams([["", key]]).toString().slice(1);
-  const inJson = JSON.stringify(key).slice(1, -1);
-  const inAddress = encodeURIComponent(key.toWellFormed());
-  const texts = [...new Set([key, inAddress, inForm, inJson])];
-  const forms = (patterns: string[], isBase64: boolean) =>
-    [...new Set(patterns)]
-      .filter(({ length }) => length >= MIN_CHARACTERS)
-      .map((pattern): Form => ({ pattern, isBase64 }));
-  const read = readText(key).text;
-  const letters = texts.flatMap(lettersOf);
-  const plain = [read, base64urlOf(read), read.replaceAll(" ", "+")];
-  const inBase64 = [...letters, ...letters.map(base64urlOf)];
-  const all: Forms = {
-    asItIs: forms([key], false),
-    read: [...forms(plain, false), ...forms(inBase64, true)],
-  };
-  if (RECENT.size >= MAX_KEYS) RECENT.delete(RECENT.keys().next().value!);
-  RECENT.set(key, all);
-  return all;
-}
-
-function base64urlOf(text: string): string {
-  return text.replaceAll("+", "-").replaceAll("/", "_");
-}
-
-/**
- * Returns the base64 letters that a text always produces within a longer text,
- * for each of its three possible alignments.
- */
-function lettersOf(text: string): string[] {
-  const bytes = new TextEncoder().encode(text);
-  return [0, 1, 2].map((before) => {
-    const padded = new Uint8Array(before + bytes.length);
-    padded.set(bytes, before);
-    return base64(padded).slice(
-      Math.ceil(before * 8 / 6),
-      Math.floor(padded.length * 8 / 6),
-    );
-  });
-}
-
-/**
- * Matches encoded characters, backslashes and line breaks. No two alternatives
- * match the same characters, and no character is matched twice, so that the
- * time grows only with the length of the text.
- */
-const ENCODED =
-  /\\+(?:u([\da-f]{4})|[rn](?:[ \t]|\\t)*)?|[\r\n]+[ \t]*|%(?:25)*([0-7][\da-f])|(?:%(?:25)*[89a-f][\da-f])+|&(?:amp;)*(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi;
-
-const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
-
-const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
-
-/**
- * Decodes one match of {@linkcode ENCODED}. Backslashes and line breaks become
- * nothing.
- */
-function decode(
-  all: string,
-  unit?: string,
-  byte?: string,
-  decimal?: string,
-  hexadecimal?: string,
-  name?: string,
-): string {
-  if (name) return NAMED[name.toLowerCase() as keyof typeof NAMED];
-  if (decimal === undefined && all[0] === "%" && byte === undefined) {
-    const bytes = all.match(/[\da-f]{2}(?=%|$)/gi)!;
-    return UTF8.decode(Uint8Array.from(bytes, (byte) => parseInt(byte, 16)));
-  }
-  const code = decimal !== undefined
-    ? Number(decimal)
-    : parseInt(unit ?? byte ?? hexadecimal ?? "0", 16);
-  const isNothing = [0, 10, 13, 92].includes(code) || code > 0x10ffff;
-  return isNothing ? "" : String.fromCodePoint(code);
-}
-
-/** A decoded text, and the positions of its characters in the original. */
-interface ReadText {
-  text: string;
-  /** Returns where a character begins or ends in the original text. */
-  place(index: number, isEnd: boolean): number;
-}
-
-/** Decodes every encoding of {@linkcode ENCODED} in a text. */
-function readText(text: string): ReadText {
-  /** The start of each encoding in the decoded text. */
-  const from: number[] = [];
-  /** The start of each encoding in the original text. */
-  const began: number[] = [];
-  /** The end of each encoding in the original text. */
-  const ended: number[] = [];
-  let moved = 0;
-  const read = text.replace(ENCODED, (...match) => {
-    const [all] = match;
-    const offset = match.at(-2) as number;
-    const plain = decode(...match as Parameters<typeof decode>);
-    from.push(offset - moved);
-    began.push(offset);
-    ended.push(offset + all.length);
-    moved += all.length - plain.length;
-    return plain;
-  });
-  const place = (index: number, isEnd: boolean) => {
-    // Find the last encoding that begins at the character or before it.
-    const nth = findPlace(from.length, (place) => from[place] <= index) - 1;
-    if (nth < 0) return index + (isEnd ? 1 : 0);
-    const next = from[nth + 1] ?? Infinity;
-    const plain = next === Infinity
-      ? read.length - (text.length - ended[nth])
-      : next - (began[nth + 1] - ended[nth]);
-    if (index < plain) return isEnd ? ended[nth] : began[nth];
-    return ended[nth] + index - plain + (isEnd ? 1 : 0);
-  };
-  return { text: read, place };
-}
-
-/**
- * Finds a pattern in a text by the Knuth-Morris-Pratt algorithm, which reads
- * each character of both at most twice.
- */
-export function occurrences(
-  text: Pick<string, "length" | "charCodeAt">,
-  pattern: string,
-): number[] {
-  const found: number[] = [];
-  const back = new Uint32Array(pattern.length);
-  for (let at = 1, same = 0; at < pattern.length; at++) {
-    const unit = pattern.charCodeAt(at);
-    while (same > 0 && pattern.charCodeAt(same) !== unit) same = back[same - 1];
-    if (pattern.charCodeAt(same) === unit) same++;
-    back[at] = same;
-  }
-  for (let at = 0, same = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    while (same > 0 && pattern.charCodeAt(same) !== unit) same = back[same - 1];
-    if (pattern.charCodeAt(same) === unit) same++;
-    if (same < pattern.length) continue;
-    found.push(at + 1 - same);
-    same = 0;
-  }
-  return found;
-}
-
-/** Lists the ranges of a text that contain a spelling of a key. */
-function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
-  const places: [number, number][] = [];
-  if (keys.size === 0) return places;
-  const place: ReadText["place"] = (at, isEnd) => at + (isEnd ? 1 : 0);
-  const asItIs: ReadText = { text: all, place };
-  const isPlain = !/[\\\r\n%&]/.test(all);
-  const read = isPlain ? asItIs : readText(all);
-  const find = (forms: readonly Form[], { text, place }: ReadText) => {
-    for (const { pattern, isBase64 } of forms) {
-      // Most texts do not even contain the beginning of a spelling.
-      if (!text.includes(pattern.slice(0, MAX_PROBE_CHARACTERS))) continue;
-      for (const start of occurrences(text, pattern)) {
-        let first = start;
-        let last = start + pattern.length - 1;
-        if (isBase64) {
-          if (/[\w+/-]/.test(text[first - 1] ?? "")) first--;
-          if (/[\w+/-]/.test(text[last + 1] ?? "")) last++;
-          while (text[last + 1] === "=") last++;
-        }
-        let begin = place(first, false);
-        let end = place(last, true);
-        // Backslashes next to a match belong to the key, or to the way it is
-        // encoded.
-        while (all[begin - 1] === "\\") begin--;
-        while (all[end] === "\\") end++;
-        places.push([begin, end]);
-      }
-    }
-  };
-  for (const forms of keys.values()) {
-    find(forms.read, read);
-    if (!isPlain) find(forms.asItIs, asItIs);
-  }
-  return places;
-}
-
-function hide(text: string, keys: FormsOfKeys): string {
-  const places = placesIn(text, keys).sort(([a], [b]) => a - b);
-  if (places.length === 0) return text;
-  let hidden = "";
-  let end = 0;
-  for (const [start, after] of places) {
-    // Keys may overlap, or begin with another key.
-    if (start >= end) hidden += text.slice(end, start) + HIDDEN;
-    end = Math.max(end, after);
-  }
-  return hidden + text.slice(end);
-}
 
 /**
  * Returns a thrown string, or an error's message, in full. The text of any
@@ -331,8 +99,29 @@ export function withoutRecentKeys(thrown: unknown): unknown {
   return clean(thrown, new Map(keys));
 }
 
-/** The maximum number of keys of `httpApi()` that a process hides. */
-const MAX_OWN_KEYS = 200;
+/** The maximum number of `httpApi()` whose keys a process hides. */
+const MAX_SOURCES = 1000;
+
+/** The maximum number of keys of one `httpApi()` that a process hides. */
+const MAX_OWN_KEYS = 100;
+
+/**
+ * True for a token that is unlike a text of another service: long, and neither
+ * words nor one number. A token endpoint could otherwise hide any word from all
+ * callers.
+ */
+function isRandom(token: string): boolean {
+  const { length } = token.replace(/[^A-Za-z0-9]/g, "");
+  const parts = token.match(/[A-Z]?[a-z]+|[A-Z]+|\d+/g) ?? [];
+  return /^[\w.~+/=-]{16,}$/.test(token) &&
+    (length >= 32 || length >= 16 && length / parts.length < 3);
+}
+
+/**
+ * The number of characters behind a cut that are searched for keys too, so that
+ * a key is found that the cut divides.
+ */
+const SEARCHED_BEHIND = 50_000;
 
 /** Returns the keys that an author's code received. More can be added. */
 export function givenTo(code: { given?: GivenKeys }): GivenKeys {
@@ -342,30 +131,68 @@ export function givenTo(code: { given?: GivenKeys }): GivenKeys {
 /** Returns the name and the password in a Basic key, joined by a colon. */
 function pairIn(key: string): string {
   try {
-    return key.includes(":") ? key : UTF8.decode(fromBase64(key));
+    return key.includes(":") ? key : new TextDecoder().decode(fromBase64(key));
   } catch {
     return key;
   }
+}
+
+/** A key of an `httpApi()`. */
+interface OwnKey {
+  keys: GivenKeys;
+  /** The only source that hides the key. */
+  only?: string;
 }
 
 export class GivenKeys {
   readonly #all = new Map<string, Forms>();
   readonly #inData = new Map<string, Forms>();
 
-  static readonly #own = new LatestMap<GivenKeys>(MAX_OWN_KEYS);
+  /** The keys of each `httpApi()`, so that none takes another's place. */
+  static readonly #sources = new LatestMap<LatestMap<OwnKey>>(MAX_SOURCES);
+
+  /** @param source the `httpApi()` whose keys are hidden, whatever they are */
+  constructor(private readonly source?: string) {}
 
   /**
-   * Hides a key or token of `httpApi()` in the results and errors of all calls
-   * that have {@linkcode GivenKeys}, because any of them may have read a
-   * response that repeats it.
+   * Hides a key of `httpApi()` in the results and errors of all calls that have
+   * {@linkcode GivenKeys}, because any of them may have read a response that
+   * repeats it.
    */
-  static hideOwn(key: string, service = {}, seconds = Infinity): void {
-    const given = new GivenKeys().addSecrets([key], service);
-    GivenKeys.#own.set(key, given, seconds * 1000);
+  static hideOwn(source: string, key: string, service = {}): void {
+    const keys = new GivenKeys().addSecrets([key], service);
+    GivenKeys.#hideOwn(`${source} key`, key, { keys });
   }
 
-  static #withOwn(keys: FormsOfKeys): FormsOfKeys {
-    const own = GivenKeys.#own.values().flatMap((it) => [...it.#inData]);
+  /**
+   * Hides a token of `httpApi()` likewise. One that is like a word is hidden
+   * only by the {@linkcode GivenKeys} of the source.
+   */
+  static hideOwnToken(source: string, token: string, seconds: number): void {
+    const keys = new GivenKeys().addSecrets([token]);
+    const only = isRandom(token) ? undefined : source;
+    GivenKeys.#hideOwn(source, token, { keys, only }, seconds);
+  }
+
+  static #hideOwn(
+    source: string,
+    key: string,
+    own: OwnKey,
+    seconds = Infinity,
+  ): void {
+    const all = GivenKeys.#sources.get(source) ?? new LatestMap(MAX_OWN_KEYS);
+    all.set(key, own, seconds * 1000);
+    GivenKeys.#sources.set(source, all);
+  }
+
+  #own(): GivenKeys[] {
+    return GivenKeys.#sources.values().flatMap((it) => it.values())
+      .filter(({ only = this.source }) => only === this.source)
+      .map(({ keys }) => keys);
+  }
+
+  #withOwn(keys: FormsOfKeys): FormsOfKeys {
+    const own = this.#own().flatMap((it) => [...it.#inData]);
     return own.length === 0 ? keys : new Map([...keys, ...own]);
   }
 
@@ -409,21 +236,36 @@ export class GivenKeys {
    */
   addToken(token: string): void {
     if (token.length < MIN_CHARACTERS || this.#all.has(token)) return;
-    this.#all.set(token, formsOf(token));
+    this.#all.set(token, keyFormsOf(token));
   }
 
   /** Returns a thrown value, or a copy without keys if it contains one. */
   clean(thrown: unknown): unknown {
-    return clean(thrown, GivenKeys.#withOwn(this.#all));
+    return clean(thrown, this.#withOwn(this.#all));
   }
 
   hide(text: string): string {
-    return hide(text, GivenKeys.#withOwn(this.#all));
+    return hide(text, this.#withOwn(this.#all));
+  }
+
+  /**
+   * Hides keys in the beginning of a text, of at most `most` characters. The
+   * rest is not read, because a service may answer with much that takes long.
+   *
+   * @param clean called with the part of the text that is read
+   */
+  hideStart(text: string, most: number, clean = (it: string) => it): string {
+    const read = text.slice(0, most + SEARCHED_BEHIND);
+    const hidden = this.hide(clean(read));
+    // Half a key, which is not found, can be at the end of what was read.
+    const whole = hidden.length -
+      (read.length < text.length ? SEARCHED_BEHIND : 0);
+    return hidden.slice(0, Math.max(0, Math.min(most, whole)));
   }
 
   /** True if a value is a key that is hidden in data. */
   isKey(value: unknown): boolean {
-    return [this, ...GivenKeys.#own.values()]
+    return [this, ...this.#own()]
       .some((it) => it.#inData.has(value as string));
   }
 
@@ -432,7 +274,7 @@ export class GivenKeys {
    * JSON cannot express it.
    */
   cleanData<T>(value: T): T {
-    if (GivenKeys.#withOwn(this.#inData).size === 0) return value;
+    if (this.#withOwn(this.#inData).size === 0) return value;
     let text: string | undefined;
     try {
       text = JSON.stringify(value);
@@ -446,7 +288,7 @@ export class GivenKeys {
 
   /** Replaces the keys in the data of a JSON text. */
   cleanJson(text: string): string {
-    const keys = GivenKeys.#withOwn(this.#inData);
+    const keys = this.#withOwn(this.#inData);
     if (placesIn(text, keys).length === 0) return text;
     const hidden = (text: string) => hide(text, keys);
     const data = JSON.parse(text, (_name, member) => {

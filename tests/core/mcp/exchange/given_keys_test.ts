@@ -4,9 +4,9 @@ import { base64, base64url } from "../../../../src/core/crypto/crypto.ts";
 import { StorageError } from "../../../../src/core/errors.ts";
 import {
   GivenKeys,
-  occurrences,
   withoutRecentKeys,
 } from "../../../../src/core/mcp/exchange/given_keys.ts";
+import { occurrences } from "../../../../src/core/mcp/exchange/key_forms.ts";
 import { formsOf, KEYS } from "../../../kit/key_forms.ts";
 
 function given(...keys: string[]): GivenKeys {
@@ -256,4 +256,54 @@ Deno.test("cleanData() hides a key that is a number", () => {
     sent: "(hidden)",
     other: 1,
   });
+});
+
+Deno.test("a source with very many tokens takes no other source's key from what is hidden", () => {
+  GivenKeys.hideOwn("crm https://crm.test", "crm-key-4711");
+  const token = "5a7ea13d-00c1-4b02-9a77-51b0f3c8d2e4";
+  GivenKeys.hideOwnToken("shop https://shop.test", token, 3600);
+  for (let nth = 0; nth < 1000; nth++) {
+    GivenKeys.hideOwnToken("evil", crypto.randomUUID(), 3600);
+  }
+  const told = `crm-key-4711 ${token}`;
+  assert.equal(given().hide(told), "(hidden) (hidden)");
+});
+
+Deno.test("a token of httpApi() that is like a word is hidden by its source alone", () => {
+  const hides = (token: string, by = given()) => {
+    GivenKeys.hideOwnToken("source", token, 3600);
+    return by.hide(token) === "(hidden)";
+  };
+  const words = "content amount structuredContent externalReferenceIdOfOrder " +
+    "shipping-address-of-the-order invoice_2026-11 86753091122334455";
+  for (const word of words.split(" ")) {
+    assert(!hides(word), word);
+    assert(hides(word, new GivenKeys("source")), word);
+    assert(!new GivenKeys("other").isKey(word), word);
+  }
+  const sentence = "your order has been sent to the address of the invoice";
+  assert(!hides(sentence));
+  const tokens = `2YotnFZFEjr1zCsicMWpAA 1d9f0c2ab7e64f5a9b3c ${
+    "ey".repeat(20)
+  }.e30.x_-Y 09f2c1d4-8b3e-4a6d-b5f7-0c1e2a3b4d5f`;
+  for (const token of tokens.split(" ")) assert(hides(token), token);
+});
+
+Deno.test("hideStart() reads little of a long text, and hides a key that the end of the beginning divides", () => {
+  const keys = given("lin_ada_1234");
+  let read = 0;
+  const start = (text: string, most: number) =>
+    keys.hideStart(text, most, (it) => (read = it.length, it));
+  const most = 100;
+  for (const before of [0, 80, 95, 99, 100, 50_090, 50_095, 50_100]) {
+    const text = `${"x".repeat(before)}lin_ada_1234${"y".repeat(10_000_000)}`;
+    const shown = start(text, most);
+    const all = `${"x".repeat(before)}(hidden)${"y".repeat(100)}`;
+    assert(all.startsWith(shown), shown);
+    assert(shown.length <= most && shown.length > most - 5, shown);
+    assert(read < 60_000);
+  }
+  // Keys alone, of which the last one that is read is half a key.
+  assert.doesNotMatch(start("lin_ada_1234".repeat(9000), most), /lin|ada|1234/);
+  assert.equal(start("lin_ada_1234", 5), "(hidd");
 });
