@@ -199,7 +199,7 @@ export class ImportProject {
   }
 
   /**
-   * Finds the modules that the list of tools imports but that no longer exist.
+   * Finds the modules that the list of tools imports, but that do not exist.
    */
   async absent(): Promise<string[]> {
     const list = await this.#list();

@@ -63,7 +63,7 @@ interface PoolClient {
 
 /** A single connection. */
 interface Client {
-  /** The number of the server's process, from the server or a pooler. */
+  /** The number of the server's process, reported by the server or a pooler. */
   readonly processID: number;
   connect(): Promise<void>;
   query(text: string): Promise<{ rows: Row[] }>;

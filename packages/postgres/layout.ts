@@ -103,8 +103,8 @@ export function channelOf(schema: string): string {
 }
 
 /**
- * Makes the statement of the listening connection which shows, as long as the
- * connection lasts, that a process uses the tables.
+ * Makes the statement that marks the tables as in use by a process while its
+ * listening connection lasts.
  */
 export function presenceSql(schema: string): string {
   return `select pg_advisory_lock_shared(

@@ -76,7 +76,7 @@ export class PostgresKv implements Kv, AsyncDisposable {
   /**
    * Sends a notification on the channel of this schema.
    *
-   * @throws as the driver does
+   * @throws {Error} of the driver
    */
   async announce(payload: string): Promise<void> {
     const { connections } = this.#parts;

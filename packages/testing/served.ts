@@ -30,7 +30,7 @@ export interface Served extends AsyncDisposable {
  *   requestInit: { headers },
  * });
  * ```
- * @throws as `createServer` and its `start` do
+ * @throws what `createServer` and its `start` throw
  */
 export async function serveTest<
   S extends SettingSchemas = Record<never, never>,

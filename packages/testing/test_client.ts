@@ -105,7 +105,7 @@ export class TestClient {
 
   /**
    * Refuses the newest call that waits for this caller, with a reason for the
-   * model. @throws as `approve`
+   * model. @throws {Error} if none waits
    */
   async refuse(reason = "", tool?: string | Tool): Promise<TestApproval> {
     return await this.#press(tool, { refuse: reason });

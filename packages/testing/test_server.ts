@@ -73,7 +73,7 @@ export class TestServer extends TestClient implements AsyncDisposable {
     this.#kv = kv;
   }
 
-  /** Starts a server. @throws as `createServer` and its `start` do */
+  /** Starts a server. @throws what `createServer` and its `start` throw */
   static async start(
     given: TestServerOptions,
     origin = "http://localhost",

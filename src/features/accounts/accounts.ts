@@ -194,7 +194,7 @@ export function accountStore(
      * Records that an account replaces another: calls and tasks that began with
      * the other account use this one.
      *
-     * @returns as `noteRefusal`
+     * @returns false if the account is gone or a check failed
      */
     standIn: (
       found: Found<AccountRecord>,

@@ -38,7 +38,7 @@ export function connectFlow(services: ConnectServices) {
 
   /**
    * Lets the calls that wait for an account continue, and redirects to the page
-   * that says that it is connected.
+   * that reports the connection.
    */
   async function continueCalls(
     c: Context,

@@ -167,7 +167,7 @@ export function callApprovals(
     /**
      * Creates the approval of a call, or finds the existing one.
      *
-     * @throws as `open` of the waits
+     * @throws what `waits.open` throws
      */
     async open(
       waiting: Waiting & { approval: ApprovalState },

@@ -82,7 +82,7 @@ const MAX_READ = 2000;
 /** The name of the list of everyone's receipts. No subject has this form. */
 const EVERYONE = JSON.stringify(["everyone"]);
 
-/** Returns the outcome of a call for the state of its approval. */
+/** Returns a call's outcome, derived from the state of its approval. */
 export function outcomeOfReceipt(
   { isRefused, begunAt, outcome }: Receipt,
 ): Outcome {

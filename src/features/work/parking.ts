@@ -98,7 +98,7 @@ export class Parking {
    * The seconds until the next try after a failure whose repair no event
    * reports, such as a service that gave no token. The pause is at least as
    * long as the run has waited so far, so that long waits cost next to nothing.
-   * It has a random part, so that many runs do not try at once.
+   * A random part keeps many runs from trying at once.
    */
   get againSeconds(): number {
     const waited = this.now() - this.progressAt;
