@@ -9,7 +9,8 @@ import { Random } from "./random.ts";
 export const FAULTS = {
   late: "an operation on the database takes seconds",
   refused: "an operation fails, and was not carried out",
-  forgotten: "an operation is carried out, and its answer is lost",
+  forgotten:
+    "an operation is carried out, its answer is lost, and maybe the next too",
   repeated: "a commit is carried out twice, as clients repeat it",
   never: "an operation is never answered",
   delayed: "a commit that is never answered is carried out up to 90 s later",
@@ -54,6 +55,12 @@ export const EVENTS = [
 /** The weight of all faults during a storm. */
 const STORM = 20;
 
+/** The share of kinds of commits that are weak spots, and their weight. */
+const WEAK = 0.2;
+const AT_WEAK = 10;
+/** The most likely fault leaves most operations as they are. */
+const MAX_CHANCE = 0.3;
+
 /** A simulation: its seed, and what is left out of what the seed decides. */
 export interface Simulation {
   seed: number;
@@ -74,8 +81,11 @@ export class Faults {
   /** True from the time at which everything is well again. */
   isOver = false;
   readonly #random = new Map<Fault, Random>();
+  readonly #seed: number;
+  readonly #weights = new Map<string, number>();
 
   constructor({ seed, without = [] }: Simulation) {
+    this.#seed = seed;
     const random = new Random(seed, "faults");
     for (const fault of Object.keys(FAULTS) as Fault[]) {
       const isThere = random.chance(0.5);
@@ -91,7 +101,22 @@ export class Faults {
     const share = this.shares.get(fault);
     if (share === undefined || this.isOver) return false;
     const all = this.isStorm ? weight * STORM : weight;
-    return this.#random.get(fault)!.chance(share * all);
+    const chance = Math.min(share * all, MAX_CHANCE);
+    return this.#random.get(fault)!.chance(chance);
+  }
+
+  /**
+   * Returns the weight of an operation: each seed has its own weak spots, so that
+   * a commit that is made seldom is struck in one seed or another.
+   */
+  weightOf(label: string): number {
+    let weight = this.#weights.get(label);
+    if (weight === undefined) {
+      const isWeak = label.startsWith("commit") &&
+        new Random(this.#seed, label).chance(WEAK);
+      this.#weights.set(label, weight = isWeak ? AT_WEAK : 1);
+    }
+    return weight;
   }
 
   /** Returns the random numbers that decide the details of a fault. */

@@ -15,10 +15,7 @@ import { type Faults, OPERATION_FAULTS } from "./faults.ts";
 import type { Random } from "./random.ts";
 import { accountKey } from "../../src/core/kv/keys.ts";
 import { CONFIRM_SECONDS, type TaskLease } from "../../src/core/kv/leases.ts";
-import {
-  REFRESH_LEASE_SECONDS,
-  REFRESH_WAIT_SECONDS,
-} from "../../src/core/oauth/lifetimes.ts";
+import type { TaskRecord } from "../../src/features/work/task_record.ts";
 import type { Owner, Scheduler } from "./scheduler.ts";
 
 /** The time of one way to the database or back. */
@@ -40,7 +37,11 @@ export class FaultyDatabase {
   /** The holder of each lease of a task, and the time at which it was renewed. */
   readonly #leases = new Map<string, { name: string; at: number }>();
   /** The last process to take the lease of an account, by the account's key. */
-  readonly #refreshing = new Map<string, { owner: Owner; at: number }>();
+  readonly #refreshing = new Map<string, Owner>();
+  /** The mark of each task that was never changed. */
+  readonly #marks = new Map<string, string>();
+  /** The time at which each mark was written down as given up. */
+  readonly #givenUp = new Map<string, number>();
 
   constructor(
     /** The database without faults. */
@@ -55,6 +56,12 @@ export class FaultyDatabase {
     private readonly onEarly: (words: string) => void,
     private readonly isRemote: boolean,
   ) {}
+
+  /** Refuses everything for a moment. */
+  failOver(): void {
+    this.awayUntil = this.scheduler.milliseconds +
+      10 ** this.faults.of("outage").between(1, 4);
+  }
 
   /** Opens the handle of a process. */
   handleOf(owner: Owner): Kv {
@@ -84,15 +91,19 @@ export class FaultyDatabase {
     const keys: string[] = [];
     const values = new Map<string, { id: string; value: unknown }>();
     const accounts = new Map<string, boolean>();
+    const givenUp: string[] = [];
     const commit = async () => {
       const atomic = this.kv.atomic();
       for (const part of parts) part(atomic);
       const result = await atomic.commit();
       if (!result.ok) return result;
       this.#watchLease(owner, values);
+      this.#watchTask(values.get("task"));
+      for (const mark of givenUp) {
+        this.#givenUp.set(mark, this.scheduler.milliseconds / 1000);
+      }
       for (const [key, isLeased] of accounts) {
-        const at = this.scheduler.milliseconds;
-        if (isLeased) this.#refreshing.set(key, { owner, at });
+        if (isLeased) this.#refreshing.set(key, owner);
         else this.#refreshing.delete(key);
       }
       return result;
@@ -107,6 +118,7 @@ export class FaultyDatabase {
         parts.push((atomic) => atomic.set(key, copy, options));
         keys.push(String(key[0]));
         values.set(String(key[0]), { id: String(key[1]), value: copy });
+        if (key[0] === "given-up") givenUp.push(String(key[1]));
         if (key[0] === "account") {
           accounts.set(key.join(), Object(copy).leaseUntil !== undefined);
         }
@@ -123,21 +135,36 @@ export class FaultyDatabase {
   }
 
   /**
-   * True if a process has died with the lease of one of a person's accounts, so
-   * lately that the lease, or a call that waits for it, may not have ended.
+   * True if a process has died with the lease of one of a person's accounts: each
+   * other process watches it for a minute from the first call that needs it.
    */
   isLeftLeased(subject: string): boolean {
     const prefix = accountKey(subject).join();
-    const since = this.scheduler.milliseconds -
-      (REFRESH_LEASE_SECONDS + REFRESH_WAIT_SECONDS) * 1000;
-    return [...this.#refreshing].some(([key, { owner, at }]) =>
-      owner.isDead && at > since && key.startsWith(prefix)
+    return [...this.#refreshing].some(([key, owner]) =>
+      owner.isDead && key.startsWith(prefix)
     );
   }
 
   /** Names the process that has the lease of a task, if one has. */
   holderOf(taskId: string): string | undefined {
     return this.#leases.get(taskId)?.name;
+  }
+
+  /**
+   * Returns the time from which every process can know that the call that began
+   * a task was answered with 503, unless the task has changed since.
+   */
+  givenUpAt(taskId: string): number | undefined {
+    return this.#givenUp.get(this.#marks.get(taskId) ?? "");
+  }
+
+  #watchTask(task?: { id: string; value: unknown }): void {
+    if (!task) return;
+    const { mark, createdMilliseconds, updatedMilliseconds } = task
+      .value as TaskRecord & { mark: string };
+    if (createdMilliseconds !== updatedMilliseconds) {
+      this.#marks.delete(task.id);
+    } else this.#marks.set(task.id, mark);
   }
 
   /** Checks that a run is taken only once its lease has been seen long enough. */
@@ -181,8 +208,9 @@ export class FaultyDatabase {
     const isStruck = owner.isDead ||
       owner.stoppedUntil > scheduler.milliseconds;
     const sender = isStruck && random.chance(0.5) ? owner : undefined;
+    const weight = (isCommit ? AT_COMMIT : 1) * faults.weightOf(label);
     const fault = OPERATION_FAULTS.find((fault) =>
-      faults.strikes(fault, isCommit ? AT_COMMIT : 1) &&
+      faults.strikes(fault, weight) &&
       (isCommit || fault !== "repeated" && fault !== "delayed")
     );
     if (fault) this.onFault(owner, fault);
@@ -203,8 +231,10 @@ export class FaultyDatabase {
         return;
       }
       if (times > 1) arrive(times - 1);
-      else if (fault === "forgotten") fail();
-      else if (fault !== "never" && fault !== "delayed") {
+      else if (fault === "forgotten") {
+        if (isCommit && faults.of(fault).chance(0.5)) this.failOver();
+        fail();
+      } else if (fault !== "never" && fault !== "delayed") {
         answer(() => resolve(result), later());
       }
     };

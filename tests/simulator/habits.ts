@@ -1,7 +1,7 @@
 /**
  * The habits of clients and people in a simulation: their acts, and how often
  * they do each. The seed decides that, as it decides the faults: some simulations
- * are nearly all durable work, and in others people come and go.
+ * are nearly all durable work, and others have nearly none.
  *
  * @module
  */
@@ -21,22 +21,22 @@ const ACTS = {
   pay: 2,
   payOn: 1,
   payAgain: 0.2,
-  cancel: 0.2,
-  reuse: 0.2,
-  revoke: 0.2,
-  disconnect: 0.2,
-  disconnectKey: 0.2,
-  erase: 0.2,
-  pause: 0.2,
-  block: 0.2,
+  cancel: 0.5,
+  reuse: 0.5,
+  revoke: 0.5,
+  disconnect: 0.5,
+  disconnectKey: 0.5,
+  erase: 0.5,
+  pause: 0.5,
+  block: 0.5,
 };
 
 export type Act = keyof typeof ACTS;
 
 /** The acts of durable work. */
 const WORK: readonly string[] = ["work", "look"];
-/** The factor of all other shares where nearly all is durable work. */
-const REST = 0.1;
+/** The factor of the shares of durable work, or of all the rest, in some seeds. */
+const SELDOM = 0.1;
 
 export class Habits {
   /** The longest pause between two acts of a client. */
@@ -45,12 +45,12 @@ export class Habits {
 
   constructor({ seed }: Simulation) {
     const random = new Random(seed, "habits");
-    const rest = random.chance(0.5) ? REST : 1;
+    const seldom = random.pick(["work", "rest", "nothing"]);
     this.pauseSeconds = 4 * 10 ** random.between(-1.3, 0);
     this.#shares = Object.entries(ACTS).map(([act, usual]) => ({
       act: act as Act,
-      share: usual * 10 ** random.between(-0.5, 0.5) *
-        (WORK.includes(act) ? 1 : rest),
+      share: usual * 10 ** random.between(-1, 1) *
+        (seldom === (WORK.includes(act) ? "work" : "rest") ? SELDOM : 1),
     }));
   }
 

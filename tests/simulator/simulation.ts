@@ -95,10 +95,10 @@ export async function simulate(
     });
   };
   const apps: App[] = [];
-  const people = 1 + random.below(2);
+  const people = 1 + random.below(3);
   for (let n = 1; n <= people; n++) {
     const person = new Person(world, `person${n}`);
-    const count = 1 + random.below(2);
+    const count = 1 + random.below(3);
     for (let m = 1; m <= count; m++) {
       const name = `app${n}${m}`;
       if (without.includes(name)) continue;

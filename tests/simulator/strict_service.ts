@@ -155,7 +155,7 @@ export class StrictService extends TokenRules {
     const age = world.seconds - (this.#issued.get(grant!)?.at ?? -Infinity);
     if (!world.isQuiet(RENEWED_SECONDS) || grant?.isEnded) return;
     if (world.processes.some(isAhead) || this.isLost(account)) return;
-    // No one refreshes before the lease of a process that has died lapses.
+    // No one refreshes before the lease of a process that has died has lapsed.
     if (world.database.isLeftLeased(`github:${account}`)) return;
     if (world.seconds - (world.lostAt.get(this.origin) ?? -Infinity) < 5) {
       return;

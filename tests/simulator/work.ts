@@ -37,6 +37,8 @@ const PLAIN_END_SECONDS = 180;
 const WEBHOOK_SECONDS = 24 * 3600;
 /** A process learns of a cancellation within this time: a watch may break. */
 const CANCELLED_SECONDS = 6;
+/** A process without trouble has taken what it runs within this time. */
+const TAKEN_SECONDS = 10;
 /** A process without trouble for so long knows that it still has its work. */
 const SOUND_SECONDS = 120;
 
@@ -203,9 +205,20 @@ export class Orders {
     for (const work of this.works.values()) this.#checkWanted(work);
   }
 
+  /** Checks that a process takes no work whose call was answered with 503. */
+  #checkTaken({ id, order: { name } }: Work): void {
+    const { world } = this;
+    const passed = world.seconds - (world.database.givenUpAt(id) ?? Infinity);
+    const isKnown = passed > TAKEN_SECONDS &&
+      world.isSound(world.process, TAKEN_SECONDS);
+    if (!isKnown) return;
+    world.breaks(`${id} is done for ${name}, whose call was answered with 503`);
+  }
+
   /** Checks that no work is done for a try of a call that was answered with 503. */
   #checkWanted({ id, order }: Work): void {
     const { name, taskId = id, refusals, mayBeSeveral } = order;
+    const { world } = this;
     if (taskId === id || mayBeSeveral) return;
     // Such a process could not write down that it had given the call up.
     const isExcused = refusals.some(({ process, at }) =>
@@ -213,7 +226,7 @@ export class Orders {
       process.stoppedUntil > at * 1000
     );
     if (isExcused) return;
-    this.world.breaks(
+    world.breaks(
       `${id} is done for ${name}, whose call was answered with 503, and then ` +
         `with ${taskId}`,
     );
@@ -272,6 +285,7 @@ export class Orders {
     const { requestId, step } = context;
     let work = this.works.get(requestId);
     if (!work) this.works.set(requestId, work = new Work(requestId, order));
+    this.#checkTaken(work);
     this.#checkWanted(work);
     work.subject = context.caller.subject;
     const values: unknown[] = [];

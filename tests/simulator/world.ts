@@ -36,6 +36,15 @@ export const OBEYED_SECONDS = 1;
 const AT_READ = 0.2;
 const AT_COMMIT = 4;
 
+/** The moments at which an event matters most, by the records of a commit. */
+const MOMENTS: Partial<Record<typeof EVENTS[number], RegExp>> = {
+  // Meanwhile an erasure may go on, or an answer come.
+  stop: /account,account$|task-run,-task-lease/,
+  // Another process must tell the service.
+  death: /-revocation,revocation/,
+};
+const AT_MOMENT = 4;
+
 /** A promise of the documentation that does not hold. */
 export class BrokenPromise extends Error {
   override name = "BrokenPromise";
@@ -356,9 +365,11 @@ export class World implements Disposable {
     if (/task-run.*task-lease|task-lease.*task-run/.test(label)) {
       this.#resumeOther(process);
     }
-    const weight = label.startsWith("commit") ? AT_COMMIT : AT_READ;
+    const usual = label.startsWith("commit") ? AT_COMMIT : AT_READ;
+    const weight = usual * this.faults.weightOf(label);
     for (const event of EVENTS) {
-      if (!this.faults.strikes(event, weight)) continue;
+      const at = MOMENTS[event]?.test(label) ? AT_MOMENT : 1;
+      if (!this.faults.strikes(event, weight * at)) continue;
       // The world plans the rest: the process may die.
       this.scheduler.as(
         undefined,
@@ -391,7 +402,7 @@ export class World implements Disposable {
     process ??= alive.length > 0 ? random.pick(alive) : undefined;
     switch (event) {
       case "outage":
-        database.awayUntil = time + 10 ** random.between(1, 4);
+        database.failOver();
         break;
       case "stall":
         database.stalledUntil = time + 10 ** random.between(2, 4.6);
@@ -406,11 +417,12 @@ export class World implements Disposable {
         break;
       case "stop":
         if (!process) break;
-        // Longer than a lease in every second case.
-        process.stoppedUntil = time +
-          (random.chance(0.5)
-            ? random.between(30_000, 100_000)
-            : 10 ** random.between(2, 4));
+        // Within a lease in every third case, and longer in another.
+        process.stoppedUntil = time + random.pick([
+          10 ** random.between(2, 4),
+          random.between(10_000, 30_000),
+          random.between(30_000, 100_000),
+        ]);
         process.troubledAt = process.stoppedUntil;
         break;
       case "clock":
@@ -494,7 +506,11 @@ export class World implements Disposable {
     const wait = isLost ? faults.of("silence").between(0, 12_000) : way();
     const answer = (act: () => void) =>
       scheduler.plan(wait, `${label} is answered`, act, owner);
-    const lose = () => answer(() => reject(new TypeError("connection reset")));
+    const lose = () =>
+      answer(() => {
+        onLost();
+        reject(new TypeError("connection reset"));
+      });
     scheduler.as(undefined, () =>
       scheduler.plan(way(), label, async () => {
         if (isLostBefore) return lose();
