@@ -28,7 +28,7 @@ type Verb = [
   keeps?: readonly ("read" | "write" | "run" | "sys" | "ffi")[],
 ];
 
-/** Makes a program that puts a word before the command line. */
+/** Makes a program that inserts a word before the other arguments. */
 const after = (word: string, { main }: { main: Main }): Main => (args) =>
   main([word, ...args]);
 const create = (verb: string) => async () =>

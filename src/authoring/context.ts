@@ -175,7 +175,7 @@ export interface Context<
     options?: StepOptions,
   ): Promise<T>;
   /**
-   * Waits in durable work, for days if need be, without a process.
+   * Waits in durable work, for days if need be, while no process runs it.
    *
    * @param until the seconds to wait, or the time to wait for
    * @throws {TypeError} in a tool without `task: { durable: true }`

@@ -1,6 +1,6 @@
 /**
- * `context.wait`: durable work waits for a webhook, without a process. Only the
- * first answer is used.
+ * `context.wait`: durable work waits for a webhook while no process runs it.
+ * Only the first answer is used.
  *
  * @module
  */
