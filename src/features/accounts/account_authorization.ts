@@ -49,7 +49,7 @@ interface Departure {
   handle: string;
   /** The ID of the waiting call that needs the account. */
   w?: string;
-  /** The authorization server, for services that may change it. */
+  /** The authorization server and its page; see `AccountClient`. */
   at?: string;
   expiresAt: number;
 }
@@ -135,7 +135,7 @@ export function accountAuthorization(
       const handle = randomId();
       const { codeVerifier, nonce } = secretsOf(person, handle);
       const expiresAt = now(clock) + AWAY_SECONDS;
-      const at = await ask(visit, async () => await client!.findIssuer?.());
+      const at = await ask(visit, async () => await client!.findServer?.());
       const departure = { handle, w: wait?.id, at, expiresAt };
       const state = await departures(visit, person).seal(departure);
       const url = await ask(visit, () =>

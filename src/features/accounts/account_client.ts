@@ -64,8 +64,8 @@ export interface AccountClient {
   readonly id: string;
   /** True if {@linkcode revoke} can end tokens at the service. */
   canRevoke(): Promise<boolean>;
-  /** Finds the current authorization server of a service that may change it. */
-  findIssuer?(): Promise<string>;
+  /** Finds the current {@linkcode At.at} of a service that may change it. */
+  findServer?(): Promise<string>;
   authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
   /** Checks the `iss` of an authorization response, if the issuer is known. */
   checkIssuer(issuer: string | undefined, at?: string): Promise<void>;

@@ -10,6 +10,7 @@ import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { LatestMap } from "../../core/latest_map.ts";
+import { isLoopback, registeredDomain } from "../../core/net/url.ts";
 import { documentUrl } from "../../core/oauth/client_id.ts";
 import { buildAuthorizationUrl } from "../../core/provider/authorization_url.ts";
 import {
@@ -85,12 +86,14 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     this.#registrations = registrationsOf(server);
   }
 
-  async findIssuer(): Promise<string> {
-    return (await this.#resource()).issuer;
+  async findServer(): Promise<string> {
+    const { issuer } = await this.#resource();
+    const { authorization_endpoint } = await this.#at(issuer);
+    return `${issuer} ${authorization_endpoint}`;
   }
 
   async canRevoke(): Promise<boolean> {
-    const { revocation_endpoint } = await this.#at(await this.findIssuer());
+    const { revocation_endpoint } = await this.#at(await this.findServer());
     return revocation_endpoint !== undefined;
   }
 
@@ -118,7 +121,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   async checkIssuer(answered: string | undefined, at?: string): Promise<void> {
-    const server = await this.#at(at ?? await this.findIssuer());
+    const server = await this.#at(at ?? await this.findServer());
     // Any client ID will do to compare issuers, but there must be one.
     const client = oauthClient(this.#fetch, { clientId: this.service.name });
     await client.checkIssuer(server, answered);
@@ -185,20 +188,67 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   /**
    * Reads an authorization server's metadata.
    *
-   * @throws {UpstreamError} if it lacks PKCE
+   * @param at the issuer, and the authorization endpoint to which the person
+   * was sent, if any: the metadata may name another one by now
+   * @throws {UpstreamError} if the server lacks PKCE, or may not redeem the
+   * codes of its authorization endpoint
    */
-  async #at(issuer: string): Promise<ProviderMetadata> {
+  async #at(at: string): Promise<ProviderMetadata> {
+    const [issuer, sentTo] = at.split(" ");
+    const server = await this.#read(issuer);
+    const { authorization_endpoint: page } = server;
+    if (![server.code_challenge_methods_supported].flat().includes("S256")) {
+      throw misbehaved(`${issuer} does not offer PKCE with S256`);
+    }
+    if (sentTo !== undefined && sentTo !== page) {
+      throw misbehaved(`${issuer} has another authorization_endpoint now`);
+    }
+    if (!await this.#mayRedeem(server)) {
+      const { host } = new URL(page);
+      throw misbehaved(
+        `${issuer} sends people to ${host}, and their codes elsewhere: if ` +
+          `that is right, name the issuer in mcpServer("${this.service.name}")`,
+      );
+    }
+    return server;
+  }
+
+  async #read(issuer: string): Promise<ProviderMetadata> {
     let read = this.#servers.get(issuer);
     if (!read) {
       const isSame = (named: string) => isSameIssuer(named, issuer);
       read = metadataReader(this.#fetch, issuer, isSame, OAUTH_ENDPOINTS);
       this.#servers.set(issuer, read);
     }
-    const server = await read();
-    if ([server.code_challenge_methods_supported].flat().includes("S256")) {
-      return server;
+    return await read();
+  }
+
+  /**
+   * True if codes and tokens of an authorization endpoint go to its own site,
+   * or where its own metadata say. Otherwise a server could send people to
+   * another service's page, and get the code (RFC 9700 §4.4).
+   */
+  async #mayRedeem(server: ProviderMetadata): Promise<boolean> {
+    const { authorization_endpoint: page, issuer } = server;
+    // Without the right `iss` there is no code to redeem.
+    const isChecked =
+      server.authorization_response_iss_parameter_supported === true;
+    if (isChecked || isSameIssuer(issuer, this.service.issuer ?? "")) {
+      return true;
     }
-    throw misbehaved(`${issuer} does not offer PKCE with S256`);
+    const targets = ["token_endpoint", "revocation_endpoint"] as const;
+    const away = targets.filter((name) => {
+      const target = server[name];
+      return target !== undefined && siteOf(target) !== siteOf(page);
+    });
+    if (away.length === 0) return true;
+    const own = await this.#read(new URL(page).origin).catch((error) => {
+      if (error instanceof UpstreamError && error.kind === "misbehaved") {
+        return undefined;
+      }
+      throw error;
+    });
+    return away.every((name) => own?.[name] === server[name]);
   }
 
   /**
@@ -293,6 +343,12 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       throw this.#dead();
     }
   }
+}
+
+/** Returns the domain of a URL; on loopback, which has none, its host. */
+function siteOf(address: string): string {
+  const url = new URL(address);
+  return isLoopback(url) ? url.host : registeredDomain(url.hostname);
 }
 
 /**

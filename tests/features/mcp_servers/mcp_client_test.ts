@@ -573,3 +573,87 @@ for (
     assert.deepEqual(sent, isSent ? [url] : []);
   });
 }
+
+/** Makes a service that sends people to the page of another one. */
+function sendingTo(honest: McpService, change: Json = {}): McpService {
+  const service = new McpService();
+  service.metadata = {
+    authorization_endpoint: `${honest.origin}/authorize`,
+    ...change,
+  };
+  return service;
+}
+
+/** Makes the client of a server, as of a process that has just begun. */
+async function startedClient(service: McpService, issuer?: string) {
+  const kv = await openTestKv();
+  const declared = service.server({ issuer }) as OAuthAccount;
+  const client = new McpAccountClient(declared, processOn(kv));
+  return { client, [Symbol.dispose]: () => kv.close() };
+}
+
+Deno.test("no one is sent to the page of another service whose codes would go elsewhere", async () => {
+  await using honest = new McpService();
+  await using service = sendingTo(honest);
+  const recorded = recordLog("debug");
+  await using server = await startThrough(service, recorded);
+  const visitor = await tried(server, service);
+  assert.match(visitor.words, /gave an answer that is of no use/);
+  const { host } = new URL(honest.origin);
+  assert.ok(errorsIn(recorded).includes(`sends people to ${host}`));
+  assert.deepEqual([honest.requests, service.forms], [[], []]);
+});
+
+for (
+  const [what, change, issues] of [
+    ["promises iss in each answer", {
+      authorization_response_iss_parameter_supported: true,
+    }],
+    ["has the issuer that the author names", {}, true],
+  ] as [string, Json, boolean?][]
+) {
+  Deno.test(`people are sent to the page of another site if the server ${what}`, async () => {
+    await using honest = new McpService();
+    await using service = sendingTo(honest, change);
+    const issuer = issues ? service.origin : undefined;
+    using started = await startedClient(service, issuer);
+    assert.equal(
+      await started.client.findServer(),
+      `${service.origin} ${honest.origin}/authorize`,
+    );
+  });
+}
+
+Deno.test("people are sent to the page of another site if its own metadata name the endpoints", async () => {
+  await using page = new McpService();
+  await using service = sendingTo(page);
+  const { token_endpoint, revocation_endpoint } = {
+    token_endpoint: `${service.origin}/token`,
+    revocation_endpoint: `${service.origin}/revoke`,
+  };
+  page.metadata = { token_endpoint };
+  using started = await startedClient(service);
+  // Tokens are sent to the revocation endpoint.
+  await assert.rejects(started.client.findServer(), /sends people to/);
+  page.metadata = { token_endpoint, revocation_endpoint };
+  using again = await startedClient(service);
+  await again.client.findServer();
+});
+
+Deno.test("a code goes nowhere if the server names another page than the one to which the person was sent", async () => {
+  await using honest = new McpService();
+  await using service = sendingTo(honest, {
+    token_endpoint: `${honest.origin}/token`,
+    revocation_endpoint: undefined,
+  });
+  using before = await startedClient(service);
+  const at = await before.client.findServer();
+  service.metadata = {};
+  using after = await startedClient(service);
+  const redirectUri = `${BASE_URL}${PATH}/callback`;
+  const answer = { at, code: "c", redirectUri, codeVerifier: "v", nonce: "n" };
+  await assert.rejects(after.client.redeem(answer as never), {
+    message: /has another authorization_endpoint now/,
+  });
+  assert.deepEqual(service.forms, []);
+});
