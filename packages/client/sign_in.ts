@@ -146,6 +146,34 @@ export class SignIn {
   }
 
   /**
+   * Checks that codes and tokens of an authorization endpoint go to its own
+   * site, or where its own metadata say. Otherwise a server could send a person
+   * to another service's page, and get the code (RFC 9700 §4.4).
+   */
+  async #checkTargets(server: Json): Promise<void> {
+    // Without the right `iss` there is no code to redeem.
+    if (server.authorization_response_iss_parameter_supported === true) return;
+    const page = this.#checkAddress(server.authorization_endpoint);
+    const away = ["token_endpoint", "revocation_endpoint"].filter((name) =>
+      server[name] !== undefined &&
+      SignIn.#siteOf(this.#checkAddress(server[name])) !== SignIn.#siteOf(page)
+    );
+    if (away.length === 0) return;
+    const own = await this.#ofServer(page.origin).catch(() => undefined);
+    if (away.every((name) => own?.[name] === server[name])) return;
+    throw new Error(
+      `${server.issuer} sends people to ${page.host}, and their codes elsewhere`,
+    );
+  }
+
+  /** Guesses the domain of a URL; its host if that has none. */
+  static #siteOf({ host, hostname }: URL): string {
+    if (/^\[|\.\d+$|^[^.]*$/.test(hostname)) return host;
+    const isRegistry = /\.[^.]{1,3}\.[^.]{2}$/.test(hostname);
+    return hostname.split(".").slice(isRegistry ? -3 : -2).join(".");
+  }
+
+  /**
    * Makes a well-known URL (RFC 8615), with the name between origin and path.
    */
   static #wellKnown(address: string, name: string): string {
@@ -234,6 +262,7 @@ export class SignIn {
       options.metadataUrl,
     );
     const server = await site.#ofServer(issuer);
+    if (registered?.issuer !== issuer) await site.#checkTargets(server);
     const isKnown = registered &&
       (registered.issuer === undefined || registered.issuer === issuer);
     const scope = SignIn.#scopes(options, server, resourceScopes);

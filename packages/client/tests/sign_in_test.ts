@@ -295,3 +295,61 @@ Deno.test("SignIn.parseChallenge() reads what a server wants", () => {
     { ...nothing, scope: "b" },
   );
 });
+
+/** Metadata whose page is elsewhere, without a promise of `iss`. */
+function sentTo(page: string, change: Record<string, unknown> = {}): Routes {
+  return changed(SERVER, {
+    authorization_endpoint: `${page}/authorize`,
+    authorization_response_iss_parameter_supported: undefined,
+    ...change,
+  });
+}
+
+Deno.test("SignIn sends no one to the page of another site whose codes would go elsewhere", async () => {
+  for (const page of ["https://honest.example", "https://a.co.uk"]) {
+    const { fetch, sent } = serverOf(sentTo(page));
+    await assert.rejects(SignIn.begin(optionsOf(fetch)), {
+      message: `${ORIGIN} sends people to ${
+        new URL(page).host
+      }, and their codes elsewhere`,
+    });
+    assert(sent.every(({ url }) => !url.endsWith("/register")));
+  }
+  const tokens = { token_endpoint: "https://b.co.uk/token" };
+  const { fetch } = serverOf(sentTo("https://a.co.uk", tokens));
+  await assert.rejects(SignIn.begin(optionsOf(fetch)), /codes elsewhere/);
+});
+
+Deno.test("SignIn sends people to another site of the same domain, with iss, for a known client, and where the page's own metadata agree", async () => {
+  const page = "https://honest.example";
+  const revocation_endpoint = undefined;
+  const promise = { authorization_response_iss_parameter_supported: true };
+  for (
+    const [changes, registered] of [
+      [sentTo("https://login.example.com")],
+      [sentTo(page, promise)],
+      [sentTo(page), { clientId: "known", issuer: ORIGIN }],
+    ] as [Routes, SignInOptions["registered"]][]
+  ) {
+    const { fetch } = serverOf(changes);
+    await SignIn.begin({ ...optionsOf(fetch), registered });
+  }
+  const { fetch } = serverOf(sentTo(page, { revocation_endpoint }));
+  for (const token_endpoint of [`${ORIGIN}/token`, `${page}/token`]) {
+    const own = {
+      issuer: page,
+      token_endpoint,
+      code_challenge_methods_supported: ["S256"],
+    };
+    const begun = SignIn.begin(
+      optionsOf(
+        (async (input, init) =>
+          `${input}`.startsWith(page)
+            ? Response.json(own)
+            : await fetch(input, init)) as typeof fetch,
+      ),
+    );
+    if (token_endpoint.startsWith(ORIGIN)) await begun;
+    else await assert.rejects(begun, /codes elsewhere/);
+  }
+});
