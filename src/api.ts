@@ -44,6 +44,7 @@ import {
 } from "./core/mcp/exchange/client_tokens.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "./core/mcp/exchange/held_answers.ts";
+import { printParts } from "./core/net/parts.ts";
 import { isSafeMethod } from "./core/net/send_once.ts";
 import {
   accountFetch,
@@ -177,11 +178,14 @@ function addressOf(
 
 /** Makes the headers of a request. @throws {ToolError} for a wrong value */
 function headersOf(
-  { headers: given = {}, cookies = {}, contentType }: ApiRequest,
+  { headers: given = {}, cookies = {}, contentType, multipart }: ApiRequest,
   type: string | undefined,
 ): Headers {
   const headers = new Headers({ accept: "application/json, */*;q=0.5" });
-  if (type !== undefined) headers.set("content-type", contentType ?? type);
+  if (type !== undefined) {
+    // That of parts names their boundary.
+    headers.set("content-type", multipart ? type : contentType ?? type);
+  }
   for (const [name, value] of Object.entries(given)) {
     const { value: own, options } = styleOf(value, "simple");
     if (own === undefined || own === null) continue;
@@ -209,7 +213,7 @@ function headerText(value: unknown, explode: boolean): string {
 /** Makes the body of a request, and its media type. */
 function bodyOf(
   { json, form, multipart, text }: ApiRequest,
-): { body?: string | FormData; type?: string } {
+): { body?: string; type?: string } {
   if (json !== undefined) {
     return { body: JSON.stringify(json), type: "application/json" };
   }
@@ -221,20 +225,18 @@ function bodyOf(
   }
   if (text !== undefined) return { body: text, type: "text/plain" };
   if (multipart === undefined) return {};
-  const body = new FormData();
-  for (const [name, value] of Object.entries(Object(multipart))) {
-    for (const part of Array.isArray(value) ? value : [value]) {
-      if (part === undefined || part === null) continue;
-      // An object is JSON by default (OpenAPI, Encoding Object).
-      if (!isObject(part)) body.append(name, plain(part));
-      else {
-        const type = "application/json";
-        body.append(name, new Blob([JSON.stringify(part)], { type }));
-      }
-    }
-  }
-  // `fetch` writes the boundary into the content type.
-  return { body };
+  const members = Object.entries(Object(multipart));
+  return printParts(
+    members.flatMap(([name, value]) =>
+      [value].flat().filter((it) => it !== undefined && it !== null)
+        // An object is JSON by default (OpenAPI, Encoding Object).
+        .map((it) =>
+          isObject(it)
+            ? { name, value: JSON.stringify(it), type: "application/json" }
+            : { name, value: plain(it) }
+        )
+    ),
+  );
 }
 
 /** Formats objects in a form as JSON, unless they have a style. */

@@ -227,13 +227,30 @@ Deno.test("callApi() sends JSON, forms, parts and text", async () => {
     "a=b%20c&d=1&d=2&e=%7B%22f%22%3A1%7D&g%5Bh%5D=2",
   );
   const parts = await sent("POST /a", {
-    multipart: { a: "b", d: [1, 2], e: { f: 1 }, none: undefined },
+    multipart: {
+      a: "b\nü",
+      d: [1, 2],
+      e: [{ f: 1 }, { g: 2 }],
+      none: undefined,
+      'h"\r\nx: y': true,
+    },
+    contentType: "multipart/form-data",
   });
+  const raw = await parts.request.clone().text();
+  // A part of JSON is no file.
+  assert.match(
+    raw,
+    /form-data; name="e"\r\ncontent-type: application\/json\r\n\r\n\{"f":1\}\r\n/,
+  );
   const data = await parts.request.formData();
-  assert.deepEqual([data.get("a"), data.getAll("d")], ["b", ["1", "2"]]);
-  const part = data.get("e") as File;
-  assert.equal(part.type, "application/json");
-  assert.equal(await part.text(), '{"f":1}');
+  assert.deepEqual([...data], [
+    ["a", "b\nü"],
+    ["d", "1"],
+    ["d", "2"],
+    ["e", '{"f":1}'],
+    ["e", '{"g":2}'],
+    ["h%22%0D%0Ax: y", "true"],
+  ]);
   const text = await sent("PUT /a", { text: "b" });
   assert.equal(await text.request.text(), "b");
   const none = await sent("POST /a", { json: undefined });
