@@ -20,7 +20,7 @@ import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { Lists, named } from "./lists.ts";
 import { listOf, Notices, Output, partsOf } from "./output.ts";
 import { answer, CAPABILITIES } from "./questions.ts";
-import { openBrowser } from "./receiver.ts";
+import { NO_BROWSER, openBrowser } from "./receiver.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The surroundings of a command. */
@@ -82,6 +82,7 @@ export class Command {
       url,
       token: line.token ?? token,
       headers: line.headers,
+      instead: "--token or --header",
       clientId: line.clientId,
       scope: line.scope,
       file: directory === undefined
@@ -92,7 +93,7 @@ export class Command {
         if (!line.browser || openBrowser(address, env) || terminal.hasPerson) {
           return;
         }
-        throw new Error("no browser opens: give --token or --no-browser");
+        throw new Error(NO_BROWSER);
       },
       signal,
     });

@@ -28,6 +28,8 @@ export interface CredentialsOptions {
    * The file of the stored sign-in. Undefined if there is no directory for it.
    */
   file?: KeptSignInFile;
+  /** The options that replace a sign-in; `--token` by default. */
+  instead?: string;
   /** Shows the URL of a sign-in to the person. */
   show(url: string): void;
   /** Ends the wait for the person's sign-in. */
@@ -112,7 +114,7 @@ export class Credentials {
     } catch (cause) {
       const { message, status } = cause as SignInError;
       const hint = status === 404 || status === 501
-        ? ". If it has no sign-in, give --token or --header"
+        ? `. If it has no sign-in, give ${this.options.instead ?? "--token"}`
         : "";
       throw new Failure(
         `Signing in at ${this.options.url} failed: ${message}${hint}`,

@@ -87,6 +87,9 @@ const OPENERS: Readonly<Record<string, readonly string[]>> = {
   linux: ["xdg-open"],
 };
 
+/** The reason why a sign-in that no one can see ends at once. */
+export const NO_BROWSER = "no browser opens: give --token or --no-browser";
+
 /** Opens a URL in the person's browser. Returns false if there is none. */
 export function openBrowser(
   url: string,

@@ -7,19 +7,20 @@
  */
 import { type Store, STORES } from "./check.ts";
 import { examine, type ExamineOptions } from "./examine.ts";
-import { printReport } from "./finding.ts";
+import { printReport, Skipped } from "./finding.ts";
 import type { Browser, Connection } from "./site.ts";
 import { isLoopback, parseTypedUrl } from "../../src/core/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
-import { usageFailure } from "../call/failure.ts";
+import { Exit, usageFailure } from "../call/failure.ts";
 import { parseOptions, runProgram } from "../call/program.ts";
-import { listen } from "../call/receiver.ts";
+import { listen, NO_BROWSER } from "../call/receiver.ts";
 import { print } from "../call/standard_output.ts";
+import { Terminal } from "../call/terminal.ts";
 
 const USAGE = "Usage: deno task ts doctor http://127.0.0.1:3000 " +
-  `[--store ${STORES.join(",")}] [--token TOKEN]`;
+  `[--store ${STORES.join(",")}] [--token TOKEN | --no-browser]`;
 
-type Arguments = ExamineOptions & { url: string };
+type Arguments = ExamineOptions & { url: string; hasPerson: boolean };
 
 /**
  * Parses the command line. Without a URL, the server that the environment names
@@ -28,21 +29,26 @@ type Arguments = ExamineOptions & { url: string };
  * @throws {UsageFailure}
  */
 export function parseArguments(args: readonly string[]): Arguments {
-  const { values: { store, token }, positionals: [url, ...others] } =
-    parseOptions(args, {
-      store: { type: "string" },
-      token: { type: "string" },
-    });
+  const {
+    values: { store, token, "no-browser": waits },
+    positionals: [url, ...others],
+  } = parseOptions(args, {
+    store: { type: "string" },
+    token: { type: "string" },
+    "no-browser": { type: "boolean" },
+  });
   if (others.length > 0) {
     throw usageFailure(`Got "${others[0]}" besides ${url}, wants one address`);
   }
   const stores = store === undefined ? [] : parseStores(store);
-  if (url !== undefined) return { url, token, stores };
+  const hasPerson = waits ?? new Terminal().hasPerson;
+  if (url !== undefined) return { url, token, stores, hasPerson };
   const here = serverAddress(undefined, (name) => Deno.env.get(name));
   return {
     url: here.url.replace(/\/mcp$/, ""),
     token: token ?? here.token,
     stores,
+    hasPerson,
     namesNoProxy: !Deno.env.get("TRUSTED_PROXIES"),
   };
 }
@@ -89,9 +95,14 @@ export async function main(args: readonly string[]): Promise<number> {
     const url = parseAddress(options);
     print(`Examining ${url}\n`);
     await using listener = listen();
+    let isRefused = false;
     const browser: Browser = {
       redirectUri: listener.redirectUri,
-      show: (address) => print(`\nSign in here: ${address}\n`),
+      show(address) {
+        print(`\nSign in here: ${address}\n`);
+        isRefused = !options.hasPerson;
+        if (isRefused) throw new Skipped(NO_BROWSER);
+      },
       response: (state) => listener.response(state),
     };
     const findings = await Array.fromAsync(
@@ -106,7 +117,8 @@ export async function main(args: readonly string[]): Promise<number> {
       }),
     );
     print(printReport(findings));
-    return findings.some(({ result }) => result === "failed") ? 1 : 0;
+    if (findings.some(({ result }) => result === "failed")) return Exit.failed;
+    return isRefused ? Exit.access : 0;
   });
 }
 

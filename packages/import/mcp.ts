@@ -7,6 +7,7 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { McpConnections } from "../../src/features/mcp_servers/connections.ts";
 import { messageOf } from "../../src/core/thrown.ts";
+import { Failure } from "../call/failure.ts";
 import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
@@ -164,6 +165,7 @@ async function list(options: ClientOptions, ask: Send) {
   } catch (error) {
     throw new ImportError(
       `${shown(url)} gave no list of tools: ${shown(messageOf(error))}`,
+      error instanceof Failure ? error.exitCode : undefined,
     );
   }
   throw new ImportError(`${shown(url)} has more than ${MAX_TOOLS} tools.`);

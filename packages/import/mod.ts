@@ -37,6 +37,7 @@ and a file and a test for each tool. Run again, it takes what has changed there.
   --as NAME        the name of the service; by default made of the title
   --url ADDRESS    the address of the API, where the document has none
   --token TOKEN    of an MCP server; without it you sign in by a browser
+  --no-browser     waits for that sign-in also where no terminal is
   --list           only lists what is there
   --check          only compares: exit code 1 for changes, 2 if nothing was read
   --take, --keep   of what both have changed: take the document's, or keep yours`;
@@ -46,6 +47,7 @@ const OPTIONS = {
   as: { type: "string" },
   url: { type: "string" },
   token: { type: "string" },
+  "no-browser": { type: "boolean" },
   all: { type: "boolean" },
   list: { type: "boolean" },
   check: { type: "boolean" },
@@ -96,7 +98,8 @@ export async function importTools(
     open?: typeof openSource;
   } = {},
 ): Promise<number> {
-  const source = await open(flags.source, flags.token);
+  const { token, "no-browser": hasPerson } = flags;
+  const source = await open(flags.source, { token, hasPerson });
   if (flags.list) {
     terminal.print(`${summary(source)}\n${printItems(source.items)}`);
     return 0;

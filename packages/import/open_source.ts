@@ -5,29 +5,35 @@
  * @module
  */
 import { usageFailure } from "../call/failure.ts";
-import { harmless } from "../call/terminal.ts";
+import { NO_BROWSER } from "../call/receiver.ts";
+import { harmless, Terminal } from "../call/terminal.ts";
 import { ImportError, parseOpenApi, readSource } from "./document.ts";
 import { mcpSource } from "./mcp.ts";
 import { openApiSource } from "./openapi.ts";
 import type { ImportSource } from "./source.ts";
 
-/**
- * Opens a source.
- *
- * @param seconds the time in which an MCP server must respond
- * @throws {ImportError}
- */
+/** The options of {@linkcode openSource}. */
+interface OpenOptions {
+  /** The token of an MCP server. */
+  token?: string;
+  /** True if a person sees the address of a sign-in, and opens it. */
+  hasPerson?: boolean;
+  /** The time in which an MCP server must respond. */
+  seconds?: number;
+}
+
+/** Opens a source. @throws {ImportError} */
 export async function openSource(
   source: string,
-  token?: string,
-  seconds = RESPONSE_SECONDS,
+  { token, hasPerson = new Terminal().hasPerson, seconds = RESPONSE_SECONDS }:
+    OpenOptions = {},
 ): Promise<ImportSource> {
   const server = URL.parse(source);
   if (server && /^https?:.*\/mcp$/.test(server.protocol + server.pathname)) {
     const { href, origin, pathname } = server;
     if (href === origin + pathname) {
       using time = new TimeLeft();
-      const send = await accessTo(href, time, token);
+      const send = await accessTo(href, time, hasPerson, token);
       const { signal } = time;
       const inTime = (one: typeof send) => async (request: Request) => {
         time.set(seconds);
@@ -74,7 +80,12 @@ class TimeLeft implements Disposable {
  * Makes the function that sends requests to an MCP server, at which the author
  * signs in if necessary.
  */
-async function accessTo(url: string, time: TimeLeft, token?: string) {
+async function accessTo(
+  url: string,
+  time: TimeLeft,
+  hasPerson: boolean,
+  token?: string,
+) {
   const { Access } = await import("../call/access.ts");
   const { KeptSignInFile, signInDirectory } = await import(
     "../call/kept_sign_in.ts"
@@ -91,6 +102,7 @@ async function accessTo(url: string, time: TimeLeft, token?: string) {
     show(address) {
       time.set(SIGN_IN_SECONDS);
       console.error(`Sign in here: ${harmless(address)}`);
+      if (!hasPerson) throw new Error(NO_BROWSER);
     },
     signal: time.signal,
   }).fetch;

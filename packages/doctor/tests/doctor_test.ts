@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { examine as examineAt } from "../examine.ts";
 import { parseArguments } from "../mod.ts";
 import { printFinding } from "../finding.ts";
+import { serve } from "../../call/tests/kit.ts";
 import { type Defects, fakeServer } from "./fake_server.ts";
 
 /** Runs the doctor as a person does. */
@@ -38,6 +39,24 @@ Deno.test("doctor exits 1 and says how to fix what is not", async () => {
   assert.equal(code, 1, text);
   assert.match(text, /FAILED +PKCE .*\n +Fix: Add S256/);
   assert.match(text, /1 thing to fix\b/);
+});
+
+Deno.test("doctor ends with exit code 4 where no one can sign in, and with --no-browser waits", async () => {
+  const settings = { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" };
+  await using server = await serve({
+    tools: [],
+    privacyUrl: "https://example.com/privacy",
+    supportUrl: "https://example.com/help",
+  }, settings);
+  const { code, text } = await runDoctor(server.origin, "--store", "claude");
+  assert.match(
+    text,
+    /Not checked: .*no browser opens: give --token or --no-browser/,
+  );
+  assert.match(text, /Sign in here: http/);
+  assert.equal(code, 4, text);
+  const waiting = parseArguments([server.origin, "--no-browser"]);
+  assert.equal(waiting.hasPerson, true);
 });
 
 Deno.test("doctor examines the server of HOST and PORT, or of BASE_URL", async () => {

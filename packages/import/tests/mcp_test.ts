@@ -5,6 +5,7 @@ import { importTools, parseFlags } from "../mod.ts";
 import { openSource } from "../open_source.ts";
 import { mcpSource } from "../mcp.ts";
 import { freePort } from "../../../tests/kit/port.ts";
+import { serve } from "../../call/tests/kit.ts";
 import { Trial } from "./kit.ts";
 
 const URL = "https://tracker.example/mcp";
@@ -24,6 +25,8 @@ const DELETE = {
   inputSchema: { type: "object" },
   annotations: { destructiveHint: true },
 };
+
+const SIGN_IN = { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" };
 
 /** A signal that never fires. */
 const END = new AbortController().signal;
@@ -265,14 +268,49 @@ Deno.test("--token is sent to the MCP server whose tools are read, and refused f
     },
   );
   const url = `http://127.0.0.1:${server.addr.port}/mcp`;
-  const { items } = await openSource(url, "a-token");
+  const { items } = await openSource(url, { token: "a-token" });
   assert.deepEqual(items.map(({ name }) => name), ["create_issue"]);
   // One request has no token, to find out if the server is open to anyone.
   assert.deepEqual([...seen].sort(), ["Bearer a-token", null].sort());
   await assert.rejects(
-    openSource("api.yaml", "a-token"),
+    openSource("api.yaml", { token: "a-token" }),
     /--token is for an MCP server/,
   );
+});
+
+Deno.test("an import that no one can sign in to ends at once with exit code 4, unless --no-browser waits", async (t) => {
+  await using server = await serve({ tools: [] }, SIGN_IN);
+  await using trial = await Trial.start();
+  const url = `${server.origin}/mcp`;
+  const before = Deno.env.get("XDG_CONFIG_HOME");
+  Deno.env.set("XDG_CONFIG_HOME", trial.root);
+  try {
+    await t.step(
+      "openSource()",
+      () =>
+        assert.rejects(openSource(url, { hasPerson: false }), {
+          exitCode: 4,
+          message:
+            /no list of tools: .* no browser opens: give --token or --no/,
+        }),
+    );
+    await t.step("--no-browser", async () => {
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      const open = (_: string, options: unknown) => {
+        resolve(options);
+        return Promise.reject(new Error("enough"));
+      };
+      const flags = parseFlags([url, "--no-browser"]);
+      await assert.rejects(
+        importTools(flags, { print() {} }, { open }),
+        /enough/,
+      );
+      assert.deepEqual(await promise, { token: undefined, hasPerson: true });
+    });
+  } finally {
+    if (before === undefined) Deno.env.delete("XDG_CONFIG_HOME");
+    else Deno.env.set("XDG_CONFIG_HOME", before);
+  }
 });
 
 Deno.test("an address of an MCP server that could hold a key is refused, and asked nothing", async () => {
@@ -338,7 +376,7 @@ for (const spoken of ["", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"]) {
       }
     })();
     const url = `http://127.0.0.1:${listener.addr.port}/mcp`;
-    await assert.rejects(openSource(url, undefined, 0.2), {
+    await assert.rejects(openSource(url, { seconds: 0.2 }), {
       name: "ImportError",
       message: `${url} gave no list of tools: it did not answer within 0.2 ` +
         "seconds",
