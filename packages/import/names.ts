@@ -58,26 +58,48 @@ export function camelCase(text: string, otherwise = "value"): string {
 export const capital = (text: string) =>
   text.charAt(0).toUpperCase() + text.slice(1);
 
+/** The last count of each name in a set that several have. */
+const COUNTS = new WeakMap<Set<string>, Map<string, number>>();
+
 /** Makes a name that is new in a set, and adds it to the set. */
 export function unique(name: string, among: Set<string>, mark = ""): string {
+  const counts = COUNTS.get(among) ?? new Map<string, number>();
+  COUNTS.set(among, counts);
   let found = name;
-  for (let count = 2; among.has(found); count++) {
-    const end = `${mark}${count}`;
+  let count = counts.get(name) ?? 1;
+  while (among.has(found)) {
+    const end = `${mark}${++count}`;
     found = name.slice(0, MAX_NAME - end.length) + end;
   }
+  counts.set(name, count);
   among.add(found);
   return found;
 }
 
+/** The number of levels at which a value's code is JSON in a string. */
+const MAX_LEVELS = 8;
+
+/** True if a value has more levels than `most`. */
+function isDeep(value: unknown, most = MAX_LEVELS): boolean {
+  return typeof value === "object" && value !== null &&
+    (most === 0 || Object.values(value).some((it) => isDeep(it, most - 1)));
+}
+
 /**
- * Returns a value as a JavaScript literal: no text of a document can end a
- * string or a comment.
+ * Returns a value as JavaScript: no text of a document can end a string or a
+ * comment, and none is nested so deep that `deno fmt` takes very long.
  */
 export function literal(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  return isDeep(value)
+    ? `JSON.parse(${shallow(JSON.stringify(value))})`
+    : shallow(value);
+}
+
+function shallow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(shallow).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
     return objectCode(
-      Object.entries(value).map(([name, member]) => [name, literal(member)]),
+      Object.entries(value).map(([name, member]) => [name, shallow(member)]),
     );
   }
   return JSON.stringify(value ?? null).replaceAll(

@@ -20,6 +20,9 @@ import {
   parseImported,
 } from "./imported_file.ts";
 
+/** The maximum time for `deno fmt`, which may grow with what it formats. */
+const MAX_FORMAT_MILLISECONDS = 120_000;
+
 /** Finds the settings that the module of a service declares. */
 const settingsIn = (text: string) =>
   new Set(
@@ -157,9 +160,11 @@ export class ImportProject {
         args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
         cwd: this.root,
         stdout: "null",
+        signal: AbortSignal.timeout(MAX_FORMAT_MILLISECONDS),
       }).output();
       if (!success) {
-        const words = new TextDecoder().decode(stderr).slice(0, 500);
+        const words = new TextDecoder().decode(stderr).slice(0, 500) ||
+          "it takes too long.";
         throw new CreateError(`The files cannot be formatted: ${words}`);
       }
       return await Promise.all(files.map(async (file, index) => {

@@ -28,6 +28,9 @@ const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
 /** The maximum length in characters of a pattern in a description. */
 const MAX_PATTERN = 60;
 
+/** The number of levels of brackets at which a schema gets its own constant. */
+const MAX_NESTING = 12;
+
 /** The check of an array that must not repeat an item. */
 const UNIQUE = ".refine((all) => " +
   "new Set(all.map((it) => JSON.stringify(it))).size === all.length, " +
@@ -105,13 +108,28 @@ export class ZodCode {
 
   /** Generates the code of a schema with its description. */
   print(schema: PlainSchema, { isOptional = false, isVariant = false } = {}) {
-    const code = this.#code(schema, isVariant);
+    const code = this.#shallow(this.#code(schema, isVariant));
     const description = descriptionOf(this.#target(schema));
     const described = description === undefined
       ? ""
       : `.describe(${literal(description)})`;
     const value = isOptional ? ".optional()" : "";
     return `${code}${value}${described}`;
+  }
+
+  /**
+   * Returns a schema's code, or the name of a new constant if its brackets are
+   * nested deep: the time and memory of `deno fmt` double with each level.
+   */
+  #shallow(code: string): string {
+    if (nestingOf(code) < MAX_NESTING) return code;
+    const name = unique("part", this.taken);
+    this.#consts.push(
+      this.#recursive.size > 0
+        ? lazyCode(name, code)
+        : `const ${name} = ${code};`,
+    );
+    return name;
   }
 
   /**
@@ -134,7 +152,7 @@ export class ZodCode {
     }
     if (all !== undefined) {
       return all.map((it) => this.#code(it, isVariant))
-        .reduce((a, b) => `z.intersection(${a}, ${b})`);
+        .reduce((a, b) => this.#shallow(`z.intersection(${a}, ${b})`));
     }
     switch (type) {
       case "string":
@@ -254,9 +272,7 @@ export class ZodCode {
       this.#names.set(key, name);
       const code = this.#code(schema, isVariant);
       this.#consts.push(
-        isRecursive
-          ? `const ${name}: z.ZodType = z.lazy(() => ${code});`
-          : `const ${name} = ${code};`,
+        isRecursive ? lazyCode(name, code) : `const ${name} = ${code};`,
       );
     }
     return name;
@@ -323,6 +339,21 @@ function numberCode(schema: PlainSchema): string {
   return (type === "integer" ? "z.int()" : "z.number()") +
     limit("min", minimum) + limit("max", maximum) + limit("gt", above) +
     limit("lt", below) + limit("multipleOf", multipleOf);
+}
+
+/** Makes a constant that may use a constant after it. */
+const lazyCode = (name: string, code: string) =>
+  `const ${name}: z.ZodType = z.lazy(() => ${code});`;
+
+/** Counts the levels of brackets in code, outside texts. */
+function nestingOf(code: string): number {
+  let depth = 0;
+  let most = 0;
+  for (const [sign] of code.matchAll(/"(?:[^"\\]|\\.)*"|[([{]|[)\]}]/g)) {
+    if ("([{".includes(sign)) most = Math.max(most, ++depth);
+    else if (sign.length === 1) depth--;
+  }
+  return most;
 }
 
 function limit(method: string, value: number | undefined): string {

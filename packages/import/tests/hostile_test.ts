@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { parseOpenApi, readSource } from "../document.ts";
+import { importedTools } from "../../../tests/kit/imported_tools.ts";
+import type { z } from "../../../src/mod.ts";
 import { diffOf } from "../imported_file.ts";
+import { unique } from "../names.ts";
+import { openApiSource } from "../openapi.ts";
 import { documentOf, toolOf, Trial } from "./kit.ts";
 
 /** Breaks out of strings, comments and templates of JavaScript. */
@@ -394,4 +398,99 @@ Deno.test("the difference of two long texts takes no memory by lines times lines
     globalThis.Uint16Array = Uint16Array;
   }
   assert.deepEqual(made, []);
+});
+
+/** Puts a value into another one, many times. */
+const nested = (times: number, wrap: (inner: unknown) => unknown) => {
+  let value: unknown = { type: "string" };
+  for (let nth = 0; nth < times; nth++) value = wrap(value);
+  return value;
+};
+
+/** Counts the levels of brackets in code, outside texts. */
+function levelsOf(code: string): number {
+  let most = 0;
+  const signs = code.replaceAll(/"(?:[^"\\]|\\.)*"|[^([{)\]}]/g, "");
+  [...signs].reduce((depth, sign) => {
+    const now = depth + ("([{".includes(sign) ? 1 : -1);
+    most = Math.max(most, now);
+    return now;
+  }, 0);
+  return most;
+}
+
+const anyOf = [{ type: "string" }, { type: "array", items: {} }];
+
+for (
+  const [words, schema, value] of [
+    [
+      "arrays",
+      nested(55, (items) => ({ type: "array", items })),
+      JSON.parse("[".repeat(55) + '"a"' + "]".repeat(55)),
+    ],
+    [
+      "objects",
+      nested(55, (a) => ({
+        type: "object",
+        properties: { a },
+        required: ["a"],
+      })),
+      JSON.parse('{"a":'.repeat(55) + '"a"' + "}".repeat(55)),
+    ],
+    [
+      "arrays of a schema within itself",
+      nested(25, (items) => ({
+        type: "array",
+        items: { anyOf: [items, { $ref: "#/components/schemas/Tree" }] },
+      })),
+      [[[{ leaves: [{}] }]]],
+    ],
+    ["parts of an allOf", { allOf: Array(60).fill({ anyOf }) }, "a"],
+  ] as const
+) {
+  Deno.test(`import writes ${words} within each other in few levels, which take no long time to format`, async () => {
+    const leaves = { items: { $ref: "#/components/schemas/Tree" } };
+    const Tree = { type: "object", properties: { leaves } };
+    const body = { type: "object", properties: { b: schema, t: Tree } };
+    const content = { "application/json": { schema: body, example: value } };
+    const document = documentOf({
+      "/a": {
+        post: {
+          operationId: "a",
+          requestBody: { required: true, content },
+          responses: { 200: { content } },
+        },
+      },
+    }, { components: { schemas: { Tree } } });
+    const parsed = await parseOpenApi(JSON.stringify(document), "a.json");
+    const source = openApiSource(parsed);
+    const written = source.write({ name: "b", variable: "b" }, source.items);
+    const files = written.tool(source.items[0], "a");
+    for (const code of [files.tool, files.test]) {
+      assert(levelsOf(code) < 20, `${levelsOf(code)}`);
+    }
+    await using trial = await Trial.start();
+    await trial.import(document);
+    const [{ tool }] = await importedTools(trial.root);
+    const { input } = tool as unknown as { input: z.ZodType };
+    assert.deepEqual(input.parse({ body: { b: value } }), {
+      body: { b: value },
+    });
+    assert(!input.safeParse({ body: { b: 5 } }).success);
+  });
+}
+
+Deno.test("very many operations of one operationId have names in a time that grows with their number", () => {
+  let looks = 0;
+  class Counting extends Set<string> {
+    override has(name: string): boolean {
+      looks++;
+      return super.has(name);
+    }
+  }
+  const names = new Counting(["a_2"]);
+  for (let nth = 0; nth < 1000; nth++) unique("a", names, "_");
+  assert.deepEqual([...names].slice(0, 4), ["a_2", "a", "a_3", "a_4"]);
+  assert.equal(names.size, 1001);
+  assert(looks < 5000, `${looks}`);
 });
