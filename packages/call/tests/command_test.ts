@@ -189,7 +189,7 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     assert.equal(out, "accept\n");
     assert.match(
       err,
-      /Open this at pay\.example\.com .*\nhttps:\/\/pay\.example\.com\/1/,
+      /It is to be done at pay\.example\.com:\nhttps:\/\/pay\.example\.com\/1/,
     );
     assert.equal((await at(inRevision("pay"), "n\n")).out, "decline\n");
   });
