@@ -167,7 +167,9 @@ function addressOf(
   });
   // URL parsers resolve these, and the request goes elsewhere (RFC 3986 §5.2.4);
   // some servers do so after they have decoded the path.
-  const parts = filled.split(/\/|%(?:25)*(?:2f|5c)/i);
+  // They leave out line ends and tabs (URL Standard §4.4).
+  const parts = filled.replaceAll(/%(?:25)*0[9ad]/gi, "")
+    .split(/\/|%(?:25)*(?:2f|5c)/i);
   if (parts.some((part) => DOTS.test(part))) {
     throw new ToolError("A part of the path must be neither . nor ..");
   }
@@ -424,10 +426,10 @@ export function httpApi(options: HttpApiOptions): Api {
       const send = accountFetch(own, reveal);
       const all = new Headers(init.headers);
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
-      const sent = [all.get("cookie"), cookie].filter(Boolean).join("; ");
+      const sent = joined(cookie, all.get("cookie") ?? "", "; ");
       if (sent !== "") all.set("cookie", sent);
-      const mark = `${path}`.includes("?") ? "&" : "?";
-      const at = search === "" ? path : `${path}${mark}${search}`;
+      const [, route, asked = ""] = /^([^?]*)\??(.*)$/s.exec(`${path}`)!;
+      const at = search && `${route}?${joined(search, asked, "&")}` || path;
       // The caller is not known here, so only the total of all is bounded.
       const held = { ...init, headers: all, hold: () => countHeldBytes() };
       const response = await send(at, held);
@@ -438,4 +440,15 @@ export function httpApi(options: HttpApiOptions): Api {
       return await send(at, held);
     },
   } as OwnApi;
+}
+
+/**
+ * Joins the server's own parameters and those of a request, except of the same
+ * names: some services use the first of two, others the last.
+ */
+function joined(own: string, others: string, sign: string): string {
+  const nameOf = (pair: string) => pair.split("=")[0].toLowerCase();
+  const names = new Set(own.split(sign).map(nameOf));
+  const kept = others.split(sign).filter((it) => !names.has(nameOf(it)));
+  return [...kept, own].filter(Boolean).join(sign);
 }

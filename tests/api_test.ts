@@ -504,7 +504,9 @@ Deno.test("callApi() tells a model that a value leads out of its part of the pat
   const at = (id: string) => callApi(crm, "GET /x/{id}", { path: { id } });
   const wrong = ".. . ../account a/.. \\.. %5c.. %2e%2e %252e%252e/x ..%2fx " +
     "%2f.. ..;x ..% ..%00";
-  for (const id of wrong.split(" ")) {
+  // URL parsers leave out line ends and tabs.
+  const folded = [".\n.", "\t..", "..\r\n", "\n%2e.", ".%2509.", "\t."];
+  for (const id of [...wrong.split(" "), ...folded]) {
     const message = "A part of the path must be neither . nor ..";
     await assert.rejects(at(id), { name: "ToolError", message }, id);
   }
@@ -757,4 +759,34 @@ Deno.test("callApi() says of a request that may have been done that it may have 
   await assert.rejects(callApi(api, "POST /a"), {
     message: "Tickets did not answer: try again later.",
   });
+});
+
+Deno.test("an object of a request takes the place of no other parameter, nor of the server's own", async () => {
+  const seen: string[] = [];
+  await using api = serveApi((request) => {
+    const { pathname, search } = new URL(request.url);
+    seen.push(`${pathname}${search} ${request.headers.get("cookie")}`);
+    return Response.json({});
+  });
+  const crm = httpApi({
+    name: "crm",
+    api: api.url,
+    query: { appid: "own app" },
+    cookies: { session: "own-cookie" },
+  });
+  const evil = {
+    session: "evil",
+    appid: "evil",
+    AppId: "evil",
+    tenant: "evil",
+    prefs: "a",
+  };
+  const values = { prefs: evil, tenant: "acme" };
+  await callApi(crm, "GET /a", { query: values, cookies: values });
+  await callApi(crm, "GET /b");
+  assert.deepEqual(seen, [
+    "/a?session=evil&prefs=a&tenant=acme&appid=own%20app " +
+    "appid=evil; AppId=evil; prefs=a; tenant=acme; session=own-cookie",
+    "/b?appid=own%20app session=own-cookie",
+  ]);
 });

@@ -53,13 +53,24 @@ export function styled(
 /** The values of parameters by their names; undefined ones are omitted. */
 export type ParameterValues = Readonly<Record<string, unknown>>;
 
-/** Formats a query, or a body of the same form. */
+/**
+ * Formats a query, or a body of the same form. A member of an object, which
+ * becomes a parameter, does not take the name of another one.
+ */
 export function printPairs(values: ParameterValues): string {
   return Object.entries(values).map(([name, given]) => {
     const { value, style, options } = styleOf(given, "form");
-    return printValue(name, value, style, options);
+    const isSplit = style === "form" && options.explode !== false &&
+      isObject(value);
+    const isLeft = (it: string) => it !== name && Object.hasOwn(values, it);
+    const kept = isSplit ? without(value, isLeft) : value;
+    return printValue(name, kept, style, options);
   }).filter((text) => text !== "").join("&");
 }
+
+/** Copies an object without some members. */
+const without = (object: object, isLeft: (name: string) => boolean) =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => !isLeft(name)));
 
 /** Returns the style of a value. */
 export function styleOf(given: unknown, usual: ParameterStyle): Styled {
