@@ -191,21 +191,29 @@ export class TaskChannel implements Work {
     });
   }
 
-  async request(question: AskedQuestion): Promise<JsonObject> {
+  async request(
+    question: AskedQuestion,
+    unneeded?: AbortSignal,
+  ): Promise<JsonObject> {
     const { tasks, questions, signal, parking, call, mayAsk } =
       this.surroundings;
     const { limitKey } = this;
     const known = call?.recall(question);
     if (known) return known;
+    const { requestId } = this;
+    const waiting = unneeded ? AbortSignal.any([signal, unneeded]) : signal;
     const ask = (key: string, keep?: (answer: string) => Promise<void>) =>
-      tasks.ask(this.requestId, key, question, { signal, keep });
+      tasks.ask(requestId, key, question, { signal: waiting, keep });
     if (this.durable) return await this.durable.question(question, ask);
     if (!mayAsk) throw new ToolError(NO_ONE);
     questions.take(limitKey);
+    const key = unusedKey(question.key ?? question.kind, this.#keys);
     try {
-      const key = unusedKey(question.key ?? question.kind, this.#keys);
       return await parking.wait({ question: key }, () => ask(key));
     } catch (error) {
+      if (unneeded?.aborted) {
+        await persist(() => tasks.withdrawQuestion(requestId, key), { signal });
+      }
       throw signal.aborted ? signal.reason : error;
     } finally {
       questions.release(limitKey);

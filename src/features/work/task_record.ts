@@ -251,6 +251,16 @@ function hasRoomFor(
   return length <= MAX_OPEN_CHARACTERS;
 }
 
+/** Returns the changes of a record that remove one of its questions. */
+function without(
+  all: TaskRecord["questions"],
+  key: string,
+): Partial<TaskRecord> {
+  const { [key]: _, ...questions } = all;
+  const isAny = Object.keys(questions).length > 0;
+  return { questions, status: isAny ? "input_required" : "working" };
+}
+
 interface AnswerRecord extends Expiring {
   ref: TextRef;
 }
@@ -360,6 +370,20 @@ export function taskQuestions(database: Database) {
       }
     },
 
+    /** Removes an open question whose answer is no longer needed. */
+    async withdrawQuestion(taskId: string, key: string): Promise<void> {
+      let asked: TextRef | undefined;
+      await changeTask(
+        database,
+        taskId,
+        ({ questions }) => {
+          asked = questions[key];
+          return asked && without(questions, key);
+        },
+        (transaction) => transaction.delete(...keysOf(asked!)),
+      );
+    },
+
     /**
      * Accepts answers to open questions, and ignores others. Returns true if it
      * accepted one.
@@ -385,17 +409,12 @@ export function taskQuestions(database: Database) {
         const isTaken = await changeTask(
           database,
           taskId,
-          ({ questions: { [key]: open, ...questions } }, isUnchanged) => {
+          ({ questions }, isUnchanged) => {
             // The task is unchanged, so a check has failed: the person may no
             // longer answer.
             if (isUnchanged) return;
-            asked = open;
-            return open && {
-              questions,
-              status: Object.keys(questions).length > 0
-                ? "input_required"
-                : "working",
-            };
+            asked = questions[key];
+            return asked && without(questions, key);
           },
           (transaction) => {
             extraWrites(transaction);

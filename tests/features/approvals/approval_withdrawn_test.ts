@@ -40,7 +40,11 @@ const long = tool({
   name: "long",
   task: "required",
   approval: {},
-  run: () => `lasted ${++runs}`,
+  async run() {
+    const text = `lasted ${++runs}`;
+    await held.promise;
+    return text;
+  },
 });
 
 /** A tool whose calls someone else approves. */
@@ -85,6 +89,35 @@ async function ask(
       inputResponses: { [key]: { action } },
     }, { headers, capabilities: OPENS });
   return { link: params.url as string, answer };
+}
+
+/** Starts a task, whose client opens pages. */
+async function startTask(
+  server: OAuthServer,
+  name: string,
+  headers: HeadersOf,
+) {
+  const options = { headers, capabilities: { ...OPENS, ...TASKS } };
+  const { taskId } = await resultOf(
+    server.call("tools/call", { name, arguments: {} }, options),
+  );
+  return {
+    /** Waits until the task has a status, and returns it. */
+    async reach(status: string, at = server): Promise<Json> {
+      let task: Json = {};
+      await until(async () => {
+        task = await resultOf(at.call("tasks/get", { taskId }, options));
+        return task.status === status;
+      });
+      return task;
+    },
+    answer(key: string, action: string, at = server): Promise<Json> {
+      const inputResponses = { [key]: { action } };
+      return resultOf(
+        at.call("tasks/update", { taskId, inputResponses }, options),
+      );
+    },
+  };
 }
 
 const DECLINED = /^This was declined or cancelled in the client/;
@@ -183,34 +216,44 @@ Deno.test("a decline also takes back the offer that its press has accepted, and 
   assert.equal(await textOf(second.answer("accept")), "bought 1");
 });
 
-Deno.test("a task ends by a decline after the press, and nothing is run", async () => {
-  await using kv = await openTestKv();
+for (const late of ["accept", "decline"]) {
+  test.onDatabases(`a task goes on at the press at another process, and a client's later ${late} changes nothing`, async ({ kv, other }) => {
+    await using server = await start(kv);
+    await using second = await start(other, server);
+    server.provider.subject = "42";
+    const { headers } = await server.person();
+    const task = await startTask(server, "long", headers);
+    const { inputRequests } = await task.reach("input_required");
+    const [[key, { params }]] = Object.entries<Json>(inputRequests);
+    const visitor = await open(second, params.url);
+    await press(visitor, "approve");
+    await until(() => runs === 1);
+    const running = await task.reach("working", second);
+    assert.equal(running.inputRequests, undefined);
+    await task.answer(key, late, second);
+    held.resolve();
+    const { result } = await task.reach("completed");
+    assert.equal(result.content[0].text, "lasted 1");
+    assert.match(await visitor.look("/calls"), /Done .*long/);
+    assert.equal(runs, 1);
+  });
+}
+
+test.onDatabases("a task ends by a decline before the press, and nothing is run", async ({ kv, other }) => {
   await using server = await start(kv);
+  await using second = await start(other, server);
   server.provider.subject = "42";
   const { headers } = await server.person();
-  const options = { headers, capabilities: { ...OPENS, ...TASKS } };
-  const { taskId } = await resultOf(
-    server.call("tools/call", { name: "long", arguments: {} }, options),
-  );
-  let task: Json = {};
-  const follow = async (status: string) =>
-    await until(async () => {
-      task = await resultOf(server.call("tasks/get", { taskId }, options));
-      return task.status === status;
-    });
-  await follow("input_required");
-  const [[key, { params }]] = Object.entries<Json>(task.inputRequests);
+  const task = await startTask(server, "long", headers);
+  const { inputRequests } = await task.reach("input_required");
+  const [[key, { params }]] = Object.entries<Json>(inputRequests);
   const visitor = await open(server, params.url);
+  await task.answer(key, "decline", second);
+  const { result } = await task.reach("completed", second);
+  assert.match(result.content[0].text, DECLINED);
   await press(visitor, "approve");
-  const inputResponses = { [key]: { action: "decline" } };
-  await resultOf(
-    server.call("tasks/update", { taskId, inputResponses }, options),
-  );
-  await follow("completed");
-  assert.match(task.result.content[0].text, DECLINED);
-  assert.match(await visitor.look("/work"), /Refused .*long/);
-  visitor.page = await visitor.browser.open(params.url);
   assert.match(visitor.words, /The app has withdrawn it/);
+  assert.match(await visitor.look("/work"), /Refused .*long/);
   assert.equal(runs, 0);
 });
 

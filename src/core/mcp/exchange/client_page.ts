@@ -30,7 +30,8 @@ export async function askViaClient<A extends { action: string }>(
   page: OpenPage,
   message: string,
 ): Promise<A | { action: "decline" | "cancel" } | undefined> {
-  const { signal, stateless } = work;
+  const { signal, stateless, startedMilliseconds } = work;
+  const isTask = startedMilliseconds === undefined;
   const elicitationId = stateless ? {} : { elicitationId: page.wait.id };
   const params = { mode: "url", message, url: page.address, ...elicitationId };
   const question = new AskedQuestion("elicitation/create", params, page.key);
@@ -38,30 +39,36 @@ export async function askViaClient<A extends { action: string }>(
     const late = new AbortController();
     const opening = work.request(question, late.signal)
       .then(({ action }) => ({ opened: action }));
-    // An MCP 2025 request stays open, so it can wait for the answer at the same
-    // time.
-    const answering = stateless ? undefined : pages.waitFor(
+    // A task and an MCP 2025 request stay open, so they can wait for the answer
+    // at the same time.
+    const answering = stateless && !isTask ? undefined : pages.waitFor(
       page,
-      signal,
-      OPEN_MILLISECONDS - (performance.now() - work.startedMilliseconds!),
+      AbortSignal.any([signal, late.signal]),
+      isTask
+        ? undefined
+        : OPEN_MILLISECONDS - (performance.now() - startedMilliseconds),
     );
     answering?.catch(() => {});
-    const { opened } = await Promise.race([
-      opening,
-      ...answering ? [answering.then(() => ({ opened: "accept" }))] : [],
-    ]);
-    // `accept` says only that the person opens the page.
-    if (opened !== "accept" && await pages.withdraw(page)) {
-      return { action: opened === "decline" ? opened : "cancel" };
+    try {
+      const { opened } = await Promise.race([
+        opening,
+        ...answering ? [answering.then(() => ({ opened: "accept" }))] : [],
+      ]);
+      // `accept` says only that the person opens the page.
+      if (opened !== "accept" && await pages.withdraw(page)) {
+        return { action: opened === "decline" ? opened : "cancel" };
+      }
+      const answer = await (answering ??
+        pages.waitFor(page, signal, work.mayAskAgain && HOLD_MILLISECONDS));
+      if (answer && !stateless) {
+        await work.notify("notifications/elicitation/complete", elicitationId);
+      }
+      if (answer || !work.mayAskAgain?.(page.key)) return answer;
+    } finally {
+      // Once the person has answered, the client's response is not needed.
+      late.abort();
+      const closed = opening.catch(() => {});
+      if (isTask) await closed;
     }
-    const answer = await (answering ??
-      pages.waitFor(page, signal, work.mayAskAgain && HOLD_MILLISECONDS));
-    // The person has answered: the client's response is not needed.
-    opening.catch(() => {});
-    late.abort();
-    if (answer && !stateless) {
-      await work.notify("notifications/elicitation/complete", elicitationId);
-    }
-    if (answer || !work.mayAskAgain?.(page.key)) return answer;
   }
 }

@@ -248,8 +248,8 @@ export interface Work {
    * position as key.
    * @throws {QuestionError} if the client responds with an error; any other
    * exception means that no one has answered
-   * @param signal aborts a question of MCP 2025 whose answer is no longer
-   * needed
+   * @param signal aborts a question, of MCP 2025 or a plain task, whose answer
+   * is no longer needed
    */
   request(question: AskedQuestion, signal?: AbortSignal): Promise<JsonObject>;
   /**
