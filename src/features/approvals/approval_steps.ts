@@ -14,6 +14,7 @@ const EVENTS = {
   asked: "A call waits for an approval",
   approved: "A call was approved",
   refused: "A call was refused",
+  withdrawn: "A client has withdrawn an approval",
   expired: "No one approved a call in time",
   looked: "An approved run without a known end was looked at",
   begun: "A run has begun with an approval",

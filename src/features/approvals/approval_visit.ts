@@ -85,7 +85,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
           ? approvals.find(waiting)
           : approvals.findAsked(waiting)
       );
-      if (declined && (!known || await approvals.withdraw(known))) {
+      if (declined && (!known || await this.#withdraw(known))) {
         return { answer: { action: declined } };
       }
       if (!declined && known?.state !== "used" && !known?.answer) {
@@ -228,7 +228,18 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   withdraw({ wait }: OpenPage): Promise<boolean> {
-    return this.approvals.withdraw(wait);
+    return this.#withdraw(wait as unknown as CallApproval);
+  }
+
+  async #withdraw(approval: CallApproval): Promise<boolean> {
+    const { approvals } = this;
+    const isWithdrawn = await approvals.withdraw(approval);
+    if (isWithdrawn) {
+      const { tool, createdAt } = approval;
+      const seconds = approvals.now() - createdAt;
+      this.report("withdrawn", { tool, seconds }, runAndCaller(this.work));
+    }
+    return isWithdrawn;
   }
 
   /** Marks the run as begun. Returns false if an earlier run of it did. */

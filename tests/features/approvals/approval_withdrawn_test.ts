@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { Database } from "../../../src/core/kv/database.ts";
-import { silentLogger } from "../../kit/log.ts";
+import type { LogOptions } from "../../../src/core/log/log.ts";
+import { recordLog, silentLogger } from "../../kit/log.ts";
 import { openRegister } from "../../../packages/operate/register.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { Events, resultOf, textOf } from "../../kit/answer.ts";
@@ -54,12 +55,17 @@ const wipe = tool({
   run: () => `wiped ${++runs}`,
 });
 
-function start(kv: Deno.Kv, first?: OAuthServer): Promise<OAuthServer> {
+function start(
+  kv: Deno.Kv,
+  first?: OAuthServer,
+  log?: LogOptions,
+): Promise<OAuthServer> {
   runs = 0;
   held = Promise.withResolvers();
   return startOAuthServer({
     tools: [pay, buy, wipe, long],
     kv,
+    log,
     provider: first?.provider,
     environment: {
       OAUTH_PERMISSIONS: "boss@example.com=wipe:approve",
@@ -123,9 +129,10 @@ async function startTask(
 const DECLINED = /^This was declined or cancelled in the client/;
 
 for (const action of ["decline", "cancel"]) {
-  test.onDatabases(`a client's ${action} after the press withdraws the approval, at another process too, and its page says so`, async ({ kv, other }) => {
-    await using server = await start(kv);
-    await using second = await start(other, server);
+  test.onDatabases(`a client's ${action} after the press withdraws the approval, at another process too, and its page and the log say so`, async ({ kv, other }) => {
+    const { log, events } = recordLog();
+    await using server = await start(kv, undefined, log);
+    await using second = await start(other, server, log);
     server.provider.subject = "42";
     const { headers } = await server.person();
     const { link, answer } = await ask(server, "pay", headers);
@@ -137,6 +144,15 @@ for (const action of ["decline", "cancel"]) {
     for (const at of [second, server]) {
       assert.match(await textOf(answer(action, at)), DECLINED);
     }
+    const told = events.filter(({ message }) => /withdrawn/.test(message));
+    assert.deepEqual(
+      told.map(({ audit, properties }) => [
+        audit,
+        properties?.tool,
+        properties?.subject,
+      ]),
+      [[true, "pay", "github:42"]],
+    );
     visitor.page = page;
     await press(visitor, "approve");
     assert.match(visitor.words, /^.*The app has withdrawn it, and nothing/);
