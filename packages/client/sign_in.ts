@@ -168,9 +168,9 @@ export class SignIn {
 
   /** Guesses the domain of a URL; its host if that has none. */
   static #siteOf({ host, hostname }: URL): string {
-    if (/^\[|\.\d+$|^[^.]*$/.test(hostname)) return host;
-    const isRegistry = /\.[^.]{1,3}\.[^.]{2}$/.test(hostname);
-    return hostname.split(".").slice(isRegistry ? -3 : -2).join(".");
+    const [domain = host] =
+      /[^.]+\.(?:[^.]{1,3}\.[^.\d]{2}|[^.\d][^.]*)$/.exec(hostname) ?? [];
+    return domain;
   }
 
   /**

@@ -8,6 +8,7 @@ import * as yaml from "js-yaml";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { guardedFetch } from "../../src/features/mcp_servers/guarded_fetch.ts";
 import { readAtMost } from "../../src/core/net/body_bytes.ts";
+import { UNPRINTABLE } from "../../src/core/log/log_line.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 import { CreateError } from "../create/files.ts";
@@ -305,9 +306,9 @@ export function decodeSegment(part: string): string {
   return text.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Shortens an untrusted text to one line without control characters. */
+/** Shortens an untrusted text to one line without invisible characters. */
 export function shown(text: unknown, most = 200): string {
   const line = `${text}`.slice(0, 4 * most)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+    .replaceAll(UNPRINTABLE, " ").replaceAll(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }

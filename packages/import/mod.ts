@@ -324,11 +324,19 @@ function stepOf(file: NewFile, project: ImportProject): Step {
   if (!there) return { file, kind: "new" };
   const kind = there.fingerprint === file.fingerprint
     ? "same"
-    : there.isChanged
+    : there.isChanged || losesApproval(there.text, file.text)
     ? "both changed"
     : "changed";
   return { file, before: there.text, kind };
 }
+
+/**
+ * True if calls would no longer wait for a person's approval. The author
+ * confirms that: another MCP server may say so of what it deletes.
+ */
+const losesApproval = (before: string, after: string) =>
+  [/^\s*approval: \{/m, /\bapproval: "approve"/]
+    .some((it) => it.test(before) && !it.test(after));
 
 /** Finds a free name for a tool. */
 function freeName(
@@ -341,12 +349,12 @@ function freeName(
     !names.includes(name) && !TAKEN.has(camelCase(name, "")) &&
     !TAKEN.has(name) && name !== service && !TEST.test(name) &&
     !isThere(name) && !isThere(`${name}_test`);
-  if (isFree(wanted)) return wanted;
   const own = `${wanted.slice(0, 60 - service.length)}_${service}`;
-  for (let count = 1;; count++) {
-    const name = count === 1 ? own : `${own}_${count}`;
-    if (isFree(name)) return name;
+  let name = wanted;
+  for (let count = 1; !isFree(name); count++) {
+    name = count === 1 ? own : `${own}_${count}`;
   }
+  return name;
 }
 
 /** Reports the result of a check, and returns the exit code. */
@@ -392,11 +400,10 @@ async function apply(
       terminal.print(`${kind === "new" ? "Made" : "Changed"} ${file.path}`);
       continue;
     }
-    terminal.print(
-      `${file.path}: you and the document have changed it\n${
-        diffOf(before!, file.text)
-      }`,
-    );
+    const what = losesApproval(before!, file.text)
+      ? "no person would approve its calls any more"
+      : "you and the document have changed it";
+    terminal.print(`${file.path}: ${what}\n${diffOf(before!, file.text)}`);
     if (!take && !keep && terminal.ask === undefined) {
       open.push(file.path);
       continue;

@@ -6,6 +6,8 @@
  * @module
  */
 
+import { visible } from "../../src/core/log/log_line.ts";
+
 const MAX_NAME = 64;
 
 /**
@@ -76,13 +78,15 @@ export function unique(name: string, among: Set<string>, mark = ""): string {
   return found;
 }
 
-/** The number of levels at which a value's code is JSON in a string. */
-const MAX_LEVELS = 8;
-
-/** True if a value has more levels than `most`. */
-function isDeep(value: unknown, most = MAX_LEVELS): boolean {
-  return typeof value === "object" && value !== null &&
-    (most === 0 || Object.values(value).some((it) => isDeep(it, most - 1)));
+/** Counts the levels of brackets in code, outside texts. */
+export function nestingOf(code: string): number {
+  let depth = 0;
+  let most = 0;
+  for (const [sign] of code.matchAll(/"(?:[^"\\]|\\.)*"|[([{]|[)\]}]/g)) {
+    if ("([{".includes(sign)) most = Math.max(most, ++depth);
+    else if (sign.length === 1) depth--;
+  }
+  return most;
 }
 
 /**
@@ -90,9 +94,10 @@ function isDeep(value: unknown, most = MAX_LEVELS): boolean {
  * comment, and none is nested so deep that `deno fmt` takes very long.
  */
 export function literal(value: unknown): string {
-  return isDeep(value)
-    ? `JSON.parse(${shallow(JSON.stringify(value))})`
-    : shallow(value);
+  const code = shallow(value);
+  return nestingOf(code) < 9
+    ? code
+    : `JSON.parse(${literal(JSON.stringify(value))})`;
 }
 
 function shallow(value: unknown): string {
@@ -102,14 +107,8 @@ function shallow(value: unknown): string {
       Object.entries(value).map(([name, member]) => [name, shallow(member)]),
     );
   }
-  return JSON.stringify(value ?? null).replaceAll(
-    /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu,
-    (it) => it.replaceAll(/[^]/g, escaped),
-  );
+  return visible(JSON.stringify(value ?? null));
 }
-
-const escaped = (unit: string) =>
-  `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** Returns the name of a member as code, quoted if necessary. */
 export function memberName(name: string): string {

@@ -241,9 +241,8 @@ function parameterOf(
     typeof name !== "string" || name === "" || name === "__proto__" ||
     !["path", "query", "header", "cookie"].includes(`${place}`)
   ) {
-    const what = `the parameter ${shown(name)}, as its place is ${
-      shown(place)
-    }`;
+    const at = shown(place);
+    const what = `the parameter ${shown(name)}, as its place is ${at}`;
     if (required) throw new ImportError(`It needs ${what}.`);
     schemas.notes.add(`leaves out ${what}`);
     return undefined;
@@ -255,9 +254,7 @@ function parameterOf(
     throw new ImportError(`${shown(name)} cannot be the name of a header.`);
   }
   if (one.deprecated === true && !required) return undefined;
-  const [type, media] = isObject(content)
-    ? Object.entries(content)[0] ?? []
-    : [];
+  const [type, media] = Object.entries(Object(content))[0] ?? [];
   const schema = schemas.plain(
     type === undefined ? one.schema : Object(resolve(document, media)).schema,
   );

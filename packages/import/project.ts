@@ -20,9 +20,6 @@ import {
   parseImported,
 } from "./imported_file.ts";
 
-/** The maximum time for `deno fmt`, which may grow with what it formats. */
-const MAX_FORMAT_MILLISECONDS = 120_000;
-
 /** Finds the settings that the module of a service declares. */
 const settingsIn = (text: string) =>
   new Set(
@@ -160,7 +157,7 @@ export class ImportProject {
         args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
         cwd: this.root,
         stdout: "null",
-        signal: AbortSignal.timeout(MAX_FORMAT_MILLISECONDS),
+        signal: AbortSignal.timeout(120_000),
       }).output();
       if (!success) {
         const words = new TextDecoder().decode(stderr).slice(0, 500) ||

@@ -204,8 +204,8 @@ function flowOf(
     if (token !== undefined) return { kind: "client", name, token };
   }
   const isPasted = [implicit, password, authorizationCode].some(isObject);
-  const options = { help: "an access token" };
-  return isPasted ? { kind: "key", name, options } : undefined;
+  if (!isPasted) return undefined;
+  return { kind: "key", name, options: { help: "an access token" } };
 }
 
 /** Parses a URL to which keys may be sent. Undefined for any other. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
+import { isPublicAddress } from "../../src/core/auth/clients/fetch_bounds.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { type ApiDocument, ImportError, shown } from "./document.ts";
 import { snakeCase, unique } from "./names.ts";
@@ -78,6 +79,8 @@ export function serverOf(
   }
   if (given === undefined && isLoopback(url)) {
     notes.push(`The document's API is on this machine: ${url.origin}.`);
+  } else if (given === undefined && isPrivate(url)) {
+    notes.push(`The document's API is in a private network: ${url.origin}.`);
   }
   if (!/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw notOfApi(url.href);
@@ -96,6 +99,12 @@ export function serverOf(
     notes,
   };
 }
+
+/** True for an address or a name that only a private network knows. */
+const isPrivate = ({ hostname }: URL) =>
+  /\.\d+$|^\[/.test(hostname)
+    ? !isPublicAddress(hostname.replace(/^\[|\]$/g, ""))
+    : /^[^.]+$|\.(?:internal|local|lan|home\.arpa)$/.test(hostname);
 
 function variablesOf(server: JsonObject): ServerVariable[] {
   const taken = new Set(SETTINGS);

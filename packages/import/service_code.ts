@@ -6,6 +6,8 @@
  */
 import { PACKAGE } from "../create/source.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+import { registeredDomain } from "../../src/core/net/url.ts";
 import { shown } from "./document.ts";
 import { literal, memberCode, objectCode, snakeCase, unique } from "./names.ts";
 import type { Scheme, Security } from "./security.ts";
@@ -93,10 +95,23 @@ export function serviceCode(
     ...other && { open: other },
     notes: [
       ...address.notes,
+      ...schemes.flatMap((it) => tokenNote(it, address.api)),
       ...schemes.flatMap(({ kind }) => NOTES.get(kind) ?? []),
       ...keys ? [TWO_KEYS] : [],
     ],
   };
+}
+
+/** Notes that the server's secret goes to another site than is expected. */
+function tokenNote(scheme: Scheme, api: string): string[] {
+  const all: JsonObject = { ...scheme, ...Object(scheme).options };
+  const { token, authorize = api } = all;
+  if (token === undefined) return [];
+  const [to, ...from] = [token, authorize, api].map((it) => new URL(`${it}`));
+  const domain = registeredDomain(to.hostname);
+  const other = from.find((it) => registeredDomain(it.hostname) !== domain);
+  const words = `This server's secret goes to ${to.host}, another site than `;
+  return other ? [`${words}${other.host}.`] : [];
 }
 
 /**

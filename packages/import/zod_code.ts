@@ -7,7 +7,7 @@
 import * as z from "zod";
 import type { JsonObject } from "../../src/core/json.ts";
 import { shown } from "./document.ts";
-import { camelCase, literal, objectCode, unique } from "./names.ts";
+import { camelCase, literal, nestingOf, objectCode, unique } from "./names.ts";
 import { safePattern, textSample } from "./sample.ts";
 import { ended } from "./operations.ts";
 import { type Components, type PlainSchema, subschemasOf } from "./schema.ts";
@@ -124,11 +124,15 @@ export class ZodCode {
   #shallow(code: string): string {
     if (nestingOf(code) < MAX_NESTING) return code;
     const name = unique("part", this.taken);
-    this.#consts.push(
-      this.#recursive.size > 0
-        ? lazyCode(name, code)
-        : `const ${name} = ${code};`,
-    );
+    return this.#define(name, code, this.#recursive.size > 0);
+  }
+
+  /** Adds a constant; a lazy one may use constants after it. */
+  #define(name: string, code: string, isLazy: boolean): string {
+    const [type, value] = isLazy
+      ? [": z.ZodType", `z.lazy(() => ${code})`]
+      : ["", code];
+    this.#consts.push(`const ${name}${type} = ${value};`);
     return name;
   }
 
@@ -270,10 +274,7 @@ export class ZodCode {
       const own = camelCase(ref.split("/").at(-1)!, "schema");
       name = unique(own, this.taken);
       this.#names.set(key, name);
-      const code = this.#code(schema, isVariant);
-      this.#consts.push(
-        isRecursive ? lazyCode(name, code) : `const ${name} = ${code};`,
-      );
+      this.#define(name, this.#code(schema, isVariant), isRecursive);
     }
     return name;
   }
@@ -339,21 +340,6 @@ function numberCode(schema: PlainSchema): string {
   return (type === "integer" ? "z.int()" : "z.number()") +
     limit("min", minimum) + limit("max", maximum) + limit("gt", above) +
     limit("lt", below) + limit("multipleOf", multipleOf);
-}
-
-/** Makes a constant that may use a constant after it. */
-const lazyCode = (name: string, code: string) =>
-  `const ${name}: z.ZodType = z.lazy(() => ${code});`;
-
-/** Counts the levels of brackets in code, outside texts. */
-function nestingOf(code: string): number {
-  let depth = 0;
-  let most = 0;
-  for (const [sign] of code.matchAll(/"(?:[^"\\]|\\.)*"|[([{]|[)\]}]/g)) {
-    if ("([{".includes(sign)) most = Math.max(most, ++depth);
-    else if (sign.length === 1) depth--;
-  }
-  return most;
 }
 
 function limit(method: string, value: number | undefined): string {

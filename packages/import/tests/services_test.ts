@@ -115,6 +115,48 @@ Deno.test("an API on this machine is noted, if the document says so", async () =
   assert.doesNotMatch(said, note);
 });
 
+Deno.test("an API in a private network is noted, if the document says so", async () => {
+  const note = /^Note: The document's API is in a private network: https:/m;
+  const addresses = "169.254.169.254 10.0.0.5 [fd00::1] wiki " +
+    "metadata.google.internal";
+  for (const host of [...addresses.split(" "), "8.8.8.8", "api.example.com"]) {
+    const servers = [{ url: `https://${host}/v1` }];
+    await using trial = await Trial.start();
+    const { said } = await trial.import(
+      documentOf({ "/a": { get: {} } }, { servers }),
+    );
+    assert.equal(note.test(said), addresses.includes(host), host);
+  }
+});
+
+Deno.test("it is noted that codes and the server's secret go to another site than requests or people", async () => {
+  const evil = "https://collect.evil.example/token";
+  const [{ authorizationCode }, { clientCredentials }] = [
+    CODE.flows,
+    MACHINE.flows,
+  ];
+  for (
+    const [flows, other] of [
+      [{ authorizationCode: { ...authorizationCode, tokenUrl: evil } }, "id"],
+      [{ clientCredentials: { tokenUrl: evil } }, "api"],
+      [{ authorizationCode }],
+      [{ clientCredentials }],
+      [{
+        authorizationCode: {
+          authorizationUrl: "https://collect.evil.example/authorize",
+          tokenUrl: evil,
+        },
+      }, "api"],
+    ]
+  ) {
+    const { said } = await imported({ at: { type: "oauth2", flows } });
+    const [, told] =
+      /^Note: This server's secret goes to collect\.evil\.example, another site than (\w+)\.example\.com\.$/m
+        .exec(said) ?? [];
+    assert.equal(told, other);
+  }
+});
+
 Deno.test("the other addresses of a document are told", async () => {
   await using trial = await Trial.start();
   const urls = ["https://api.example.com", "https://staging.example.com"];

@@ -117,7 +117,7 @@ function indented(frames: string): string {
  * (C0, C1), invisible and bidirectional format characters, blank letters (but
  * not the variation selector of emoji), line separators, lone surrogates.
  */
-const UNPRINTABLE =
+export const UNPRINTABLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 const PLAIN = /^[\x20-\x7e]*$/;
 

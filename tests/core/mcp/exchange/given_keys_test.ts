@@ -305,5 +305,7 @@ Deno.test("hideStart() reads little of a long text, and hides a key that the end
   }
   // Keys alone, of which the last one that is read is half a key.
   assert.doesNotMatch(start("lin_ada_1234".repeat(9000), most), /lin|ada|1234/);
+  const key = "Zk93".repeat(1250);
+  assert.doesNotMatch(given(key).hideStart(key.repeat(20), 1000), /Zk93/);
   assert.equal(start("lin_ada_1234", 5), "(hidd");
 });
