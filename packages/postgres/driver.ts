@@ -170,14 +170,14 @@ function isLate(error: unknown): boolean {
 
 /** A connection that receives notifications. */
 export class NotificationConnection {
+  onHeard: (payload: string) => void = ignore;
+  /** Called when a listening connection is lost. */
+  onEnd: () => void = ignore;
   #client?: Client;
 
-  /** @param onEnd called when a listening connection is lost */
   constructor(
     private readonly options: ConnectionOptions,
     private readonly channel: string,
-    private readonly onHeard: (payload: string) => void,
-    private readonly onEnd: () => void,
   ) {}
 
   /**

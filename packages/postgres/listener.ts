@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { clearTimeout, setTimeout } from "node:timers";
-import type { ConnectionOptions } from "./connection_options.ts";
-import { NotificationConnection } from "./driver.ts";
+import timers from "node:timers";
+import type { NotificationConnection } from "./driver.ts";
 
 /** The time limit of a test notification behind a pooler. */
 const ECHO_MILLISECONDS = 1000;
@@ -32,27 +31,21 @@ export class Listener {
   onChange: (hash: string) => void = () => {};
   /** Called after changes may have been missed. */
   onBack: () => void = () => {};
-  readonly #connection: NotificationConnection;
   #echo?: { payload: string; heard: PromiseWithResolvers<boolean> };
   #announce: (payload: string) => Promise<unknown> = () => Promise.resolve();
-  #timer?: ReturnType<typeof setTimeout>;
+  #timer?: ReturnType<typeof timers.setTimeout>;
   /** The number of the planned action; earlier plans are dropped. */
   #turn = 0;
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
   #isOver = false;
 
   constructor(
-    options: ConnectionOptions,
-    channel: string,
+    private readonly connection: NotificationConnection,
     private readonly presence: string,
     private readonly checkMilliseconds: number = CHECK_MILLISECONDS,
   ) {
-    this.#connection = new NotificationConnection(
-      options,
-      channel,
-      (payload) => this.#hear(payload),
-      () => this.#again(),
-    );
+    connection.onHeard = (payload) => this.#hear(payload);
+    connection.onEnd = () => this.#again();
   }
 
   /**
@@ -64,13 +57,13 @@ export class Listener {
    */
   async start(announce: (payload: string) => Promise<unknown>): Promise<void> {
     this.#announce = announce;
-    await this.#connection.listen();
-    const isDirect = await this.#connection.isDirect();
+    await this.connection.listen();
+    const isDirect = await this.connection.isDirect();
     this.hears = await this.#hearsItself(
       isDirect ? MAX_ECHO_MILLISECONDS : ECHO_MILLISECONDS,
     );
     if (!this.hears) return await this.close();
-    await this.#connection.settle(this.presence);
+    await this.connection.settle(this.presence);
     this.#checkLater();
   }
 
@@ -78,8 +71,8 @@ export class Listener {
   async close(): Promise<void> {
     this.#isOver = true;
     this.#echo?.heard.resolve(false);
-    clearTimeout(this.#timer);
-    await this.#connection.close();
+    timers.clearTimeout(this.#timer);
+    await this.connection.close();
   }
 
   #hear(payload: string): void {
@@ -95,10 +88,10 @@ export class Listener {
     this.#echo?.heard.resolve(false);
     this.#echo = { payload, heard };
     await this.#announce(payload);
-    const timer = setTimeout(() => heard.resolve(false), milliseconds);
+    const timer = timers.setTimeout(() => heard.resolve(false), milliseconds);
     timer.unref();
     const hears = await heard.promise;
-    clearTimeout(timer);
+    timers.clearTimeout(timer);
     return hears;
   }
 
@@ -122,7 +115,7 @@ export class Listener {
   #again(): void {
     this.#after(this.#pauseMilliseconds, async () => {
       try {
-        await this.#connection.listen(this.presence);
+        await this.connection.listen(this.presence);
       } catch {
         this.#pauseMilliseconds = Math.min(
           MAX_PAUSE_MILLISECONDS,
@@ -141,11 +134,11 @@ export class Listener {
     milliseconds: number,
     run: (isLast: () => boolean) => Promise<void>,
   ): void {
-    clearTimeout(this.#timer);
+    timers.clearTimeout(this.#timer);
     if (this.#isOver) return;
     const turn = ++this.#turn;
     const isLast = () => turn === this.#turn;
-    this.#timer = setTimeout(() => run(isLast), milliseconds);
+    this.#timer = timers.setTimeout(() => run(isLast), milliseconds);
     this.#timer.unref();
   }
 }

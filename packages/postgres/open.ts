@@ -7,7 +7,7 @@
 import { env } from "node:process";
 import { type Address, parseAddress, printPlace } from "./address.ts";
 import { connectionOptions } from "./connection_options.ts";
-import { Connections, type Row } from "./driver.ts";
+import { Connections, NotificationConnection, type Row } from "./driver.ts";
 import {
   failureOf,
   PostgresError,
@@ -130,8 +130,7 @@ async function connect(address: Address, max: number) {
     const options = await connectionOptions(address, { hasTimeout });
     const { schema } = address;
     const listener = new Listener(
-      options,
-      channelOf(schema),
+      new NotificationConnection(options, channelOf(schema)),
       presenceSql(schema),
     );
     // A pooler that passes on no notifications may run each statement on

@@ -15,7 +15,6 @@ class Watch {
   readonly hashes: ReadonlySet<string>;
   #isStale = true;
   #isReading = false;
-  #isOver = false;
 
   constructor(
     keys: readonly KvKey[],
@@ -45,26 +44,20 @@ class Watch {
     this.#isStale = false;
     this.#isReading = true;
     try {
-      const entries = await this.read();
-      if (!this.#isOver) controller.enqueue(entries);
-      this.#isReading = false;
+      controller.enqueue(await this.read());
     } catch {
-      // The next change, or the next connection, makes the watch read again.
+      // The next change, or the next connection, makes the watch read again. A
+      // stream that has ended is ready for nothing.
       this.#isStale = true;
-      this.#isReading = false;
       return;
+    } finally {
+      this.#isReading = false;
     }
-    if (!this.#isOver) await this.emit();
+    await this.emit();
   }
 
   end(): void {
-    if (!this.#isOver) this.controller.close();
-    this.#isOver = true;
-  }
-
-  /** Stops a watch whose stream is no longer read. */
-  cancel(): void {
-    this.#isOver = true;
+    this.controller.close();
   }
 }
 
@@ -92,10 +85,7 @@ export class Watchers {
         // changes.
         watch.emit();
       },
-      cancel: () => {
-        this.#remove(watch);
-        watch.cancel();
-      },
+      cancel: () => this.#remove(watch),
     });
   }
 
@@ -111,8 +101,6 @@ export class Watchers {
 
   end(): void {
     for (const watch of this.#watches) watch.end();
-    this.#watches.clear();
-    this.#byHash.clear();
   }
 
   #add(watch: Watch): void {

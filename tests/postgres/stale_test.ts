@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { parseAddress } from "../../packages/postgres/address.ts";
 import { connectionOptions } from "../../packages/postgres/connection_options.ts";
 import { channelOf, presenceSql } from "../../packages/postgres/layout.ts";
+import { NotificationConnection } from "../../packages/postgres/driver.ts";
 import { Listener } from "../../packages/postgres/listener.ts";
 import { openPostgres } from "../../packages/postgres/mod.ts";
 import { until } from "../kit/wait.ts";
@@ -51,7 +52,11 @@ postgresTest(
       hasTimeout: true,
     });
     const channel = channelOf(schema);
-    const listener = new Listener(options, channel, presenceSql(schema), 100);
+    const listener = new Listener(
+      new NotificationConnection(options, channel),
+      presenceSql(schema),
+      100,
+    );
     const heard: string[] = [];
     let backs = 0;
     listener.onChange = (payload) => heard.push(payload);
@@ -127,7 +132,10 @@ postgresTest(
       hasTimeout: true,
     });
     const channel = channelOf(schema);
-    const listener = new Listener(options, channel, presenceSql(schema));
+    const listener = new Listener(
+      new NotificationConnection(options, channel),
+      presenceSql(schema),
+    );
     let backs = 0;
     listener.onBack = () => backs++;
     await listener.start((payload) =>
