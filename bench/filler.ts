@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { randomId } from "../src/core/crypto/crypto.ts";
+import { randomId, seal } from "../src/core/crypto/crypto.ts";
 import { bindingOf } from "../src/core/oauth/grant.ts";
 import { CONSENT_TTL_SECONDS } from "../src/core/oauth/lifetimes.ts";
-import { seal } from "../src/core/crypto/seal.ts";
-import { CALLS, type LedgerEntry } from "../src/features/ledger/call_list.ts";
+import { CALLS, type LedgerEntry } from "../src/features/ledger/ledger.ts";
 import { Database } from "../src/core/kv/database.ts";
 import { checkedKv } from "../src/core/kv/layout.ts";
 import { consentKey, ledgerKey, upstreamKey } from "../src/core/kv/keys.ts";

@@ -7,8 +7,8 @@ import type { AuthorizationRequest } from "../src/core/oauth/authorization_reque
 import { extendGrant } from "../src/core/oauth/grant.ts";
 import { DEFAULT_LIFETIMES } from "../src/core/oauth/lifetimes.ts";
 import { openGrant } from "../src/core/oauth/new_grant.ts";
-import type { IssuedTokens } from "../src/core/oauth/token_response.ts";
-import { issueTokens } from "../src/core/store/issuance.ts";
+import type { IssuedTokens } from "../src/core/oauth/refresh_token.ts";
+import { issueTokens } from "../src/core/store/grants.ts";
 import { Database } from "../src/core/kv/database.ts";
 import { checkedKv } from "../src/core/kv/layout.ts";
 import { now } from "../src/core/clock.ts";

@@ -124,13 +124,13 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     "src/core/server/start_reports.ts",
     "src/core/server/error_answer.ts",
-    "src/core/server/request_report.ts",
-    "src/core/server/route_bodies.ts",
+    "src/core/server/app.ts",
+    "src/core/server/app.ts",
     "src/core/server/sign_in.ts",
   ],
   ["src/core/server/app.ts", "src/core/server/call_gate.ts"],
-  ["src/core/server/server_site.ts"],
-  ["src/core/server/server_sites.ts"],
+  ["src/core/server/server_instance.ts"],
+  ["src/core/server/server_instance.ts"],
   ["src/core/server/server_instance.ts"],
   ["src/core/process/"],
   // Each folder is a feature. Another test holds that they make no circle.
@@ -444,7 +444,7 @@ Deno.test("what checks passkeys is loaded once someone makes or uses one", () =>
 /** The stores of features. */
 const FEATURE_STORES: ReadonlySet<string> = new Set([
   "src/features/account_page/account_sessions.ts",
-  "src/features/accounts/account_replacement.ts",
+  "src/features/accounts/begun_account.ts",
   "src/features/accounts/account_vault.ts",
   "src/features/accounts/accounts.ts",
   "src/features/approvals/approval_queue.ts",
@@ -499,9 +499,9 @@ const TIME_OF_DAY = [
   "packages/testing/test_cluster.ts",
   "src/core/auth/clients/fetch_document.ts",
   "src/core/clock.ts",
-  "src/core/kv/fence.ts",
+  "src/core/kv/database.ts",
   "src/core/kv/memory_kv.ts",
-  "src/core/kv/transaction.ts",
+  "src/core/kv/operations.ts",
   "src/core/log/log.ts",
   "src/core/log/standard_output.ts",
   "src/core/mcp/exchange/report.ts",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { LatestMap } from "../src/core/latest_map.ts";
+import { LatestMap } from "../src/core/cache.ts";
 import { FakeTime } from "./kit/fake_time.ts";
 
 /** The names that a map still has, of all that were set. */

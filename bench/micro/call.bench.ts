@@ -6,7 +6,7 @@ import { createServer } from "../../src/server.ts";
 import type { EncodedRequest } from "../../packages/client/mod.ts";
 import { callHealth, initialize, request } from "../client.ts";
 import health from "../../health.ts";
-import { recent } from "../../src/core/store/recent.ts";
+import { recent } from "../../src/core/cache.ts";
 
 const app = createServer({
   name: "bench",

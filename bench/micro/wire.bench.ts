@@ -1,21 +1,9 @@
 /** The checks of a POST, its message, and the printing of its result. */
-import { originCheck } from "../../src/core/auth/doors/origin.ts";
-import { checkStandardHeaders } from "../../src/core/protocol/headers.ts";
-import {
-  checkAccept,
-  checkContentType,
-} from "../../src/core/protocol/transport.ts";
-import { parseMessage, printResult } from "../../src/core/protocol/messages.ts";
-import {
-  metaOf,
-  parseStatelessMeta,
-} from "../../src/core/protocol/request_meta.ts";
+import { originCheck } from "../../src/core/auth/doors/gate.ts";
+import { checkStandardHeaders, metaOf, parseStatelessMeta } from "../../src/core/protocol/request_meta.ts";
+import { checkAccept, checkContentType, parseMessage, printResult } from "../../src/core/protocol/messages.ts";
 import { callHealth, request } from "../client.ts";
-import {
-  sessionPrinter,
-  statelessPrinter,
-} from "../../src/core/protocol/printer.ts";
-import { structuredResult } from "../../src/core/protocol/tool_result.ts";
+import { sessionPrinter, statelessPrinter, structuredResult } from "../../src/core/protocol/results.ts";
 import { health } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 

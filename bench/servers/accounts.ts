@@ -10,7 +10,7 @@ import {
   personalKey,
   tool,
 } from "../../src/mod.ts";
-import { keyRing } from "../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../src/core/crypto/crypto.ts";
 import { parseConfig } from "../../src/core/settings/config.ts";
 import { accountVault } from "../../src/features/accounts/account_vault.ts";
 import { Database } from "../../src/core/kv/database.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { shortClientId } from "../../src/core/oauth/client_id.ts";
+import { shortClientId } from "../../src/core/oauth/client.ts";
 import { machineSubject } from "../../src/core/oauth/subject.ts";
 import { visible } from "../../src/core/log/log_line.ts";
 import { Command, day, endedWords, table } from "./command.ts";

@@ -9,13 +9,13 @@ import {
   endSubject,
   grantsEnd,
 } from "../../src/core/auth/grants/end_grant.ts";
-import { shortClientId } from "../../src/core/oauth/client_id.ts";
+import { shortClientId } from "../../src/core/oauth/client.ts";
 import { personData } from "../../src/core/auth/grants/person_data.ts";
 import type { Logger } from "../../src/core/log/log.ts";
 import { reportRun } from "../../src/core/mcp/exchange/report.ts";
 import { accessTokenStore } from "../../src/core/store/access_tokens.ts";
 import { clientConnectionStore } from "../../src/core/store/connections.ts";
-import { keyRing } from "../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../src/core/crypto/crypto.ts";
 import { accountStore } from "../../src/features/accounts/accounts.ts";
 import { resealAll } from "../../src/features/accounts/reseal.ts";
 import { approvalRecords } from "../../src/features/approvals/approval_records.ts";

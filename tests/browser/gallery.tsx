@@ -44,7 +44,7 @@ import {
 } from "../../src/features/accounts/confirm_page.tsx";
 import { ConnectPage } from "../../src/features/accounts/connect_page.tsx";
 import { TokenSection } from "../../src/features/account_page/token_section.tsx";
-import { failuresFirst } from "../../src/features/ledger/call_list.ts";
+import { failuresFirst } from "../../src/features/ledger/ledger.ts";
 import { DevSignInPage } from "../../src/core/provider/dev/dev_sign_in_page.tsx";
 import { ErrorPage, wordsFor } from "../../src/core/pages/error_page.tsx";
 import { LandingPage } from "../../src/features/landing/landing_page.tsx";

@@ -13,7 +13,7 @@ import {
   MAX_TASKS_KEPT,
   MAX_TASKS_PER_CALLER,
 } from "../../src/features/work/task_registry.ts";
-import { MANY } from "../../src/core/mcp/exchange/caller_bound.ts";
+import { MANY } from "../../src/core/mcp/exchange/limits.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import { tasksOfKey } from "../../src/core/kv/keys.ts";
 import { RUNNING_SECONDS } from "../../src/features/work/task_record.ts";

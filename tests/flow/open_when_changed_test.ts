@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { runCommand } from "../../packages/operate/run_command.ts";
 import { openRegister } from "../../packages/operate/register.ts";
-import { shortClientId } from "../../src/core/oauth/client_id.ts";
+import { shortClientId } from "../../src/core/oauth/client.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { blockStore } from "../../src/core/store/blocks.ts";
 import { Database } from "../../src/core/kv/database.ts";

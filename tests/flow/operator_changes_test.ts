@@ -5,8 +5,10 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { now } from "../../src/core/clock.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/core/oauth/client.ts";
-import { shortClientId } from "../../src/core/oauth/client_id.ts";
+import {
+  JWT_BEARER_GRANT_TYPE,
+  shortClientId,
+} from "../../src/core/oauth/client.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import {
   endClient,

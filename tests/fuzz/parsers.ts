@@ -18,15 +18,15 @@ import {
 } from "../../src/core/oauth/authorization_request.ts";
 import { parseBearer, printChallenge } from "../../src/core/auth/doors/gate.ts";
 import {
+  documentUrl,
   parseClientMetadata,
   registerClient,
 } from "../../src/core/oauth/client.ts";
 import {
   parseClientCredentials,
   verifyClientAssertion,
-} from "../../src/core/oauth/client_authentication.ts";
+} from "../../src/core/auth/clients/client_directory.ts";
 import { parseCredential } from "../../src/core/oauth/credential.ts";
-import { documentUrl } from "../../src/core/oauth/client_id.ts";
 import {
   parseMetadataDocument,
   unsealClient,
@@ -40,14 +40,17 @@ import {
 import { parseScope, printScope } from "../../src/core/oauth/scope.ts";
 import { displayName } from "../../src/core/pages/names.tsx";
 import { FormError, parseAnswer } from "../../src/core/protocol/elicitation.ts";
-import { decodeHeaderValue } from "../../src/core/protocol/headers.ts";
-import { parseMessage, salvageId } from "../../src/core/protocol/messages.ts";
 import {
+  decodeHeaderValue,
   Meta,
   parseStatelessMeta,
 } from "../../src/core/protocol/request_meta.ts";
+import {
+  parseMessage,
+  readBody,
+  salvageId,
+} from "../../src/core/protocol/messages.ts";
 import { openRequestState } from "../../src/core/protocol/input_rounds.ts";
-import { readBody } from "../../src/core/protocol/transport.ts";
 import { parseUriTemplate } from "../../src/core/catalogue/uri_template.ts";
 import { ChallengeError } from "../../src/core/errors.ts";
 import { BASE_URL } from "../kit/server.ts";

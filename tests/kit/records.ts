@@ -7,20 +7,21 @@ import { DEFAULT_LIFETIMES } from "../../src/core/oauth/lifetimes.ts";
 import { randomId } from "../../src/core/crypto/crypto.ts";
 import { type Client, registerClient } from "../../src/core/oauth/client.ts";
 import type { AuthorizationRequest } from "../../src/core/oauth/authorization_request.ts";
-import type { Grant } from "../../src/core/oauth/grant.ts";
+import {
+  type FindEffectiveScopes,
+  type Grant,
+  identityRecheck,
+} from "../../src/core/oauth/grant.ts";
 import { openGrant } from "../../src/core/oauth/new_grant.ts";
 import { codeChallenge } from "../../src/core/oauth/pkce.ts";
-import type { FindEffectiveScopes } from "../../src/core/oauth/effective_scopes.ts";
 import { Parameters } from "../../src/core/oauth/parameters.ts";
-import type { IssuedTokens } from "../../src/core/oauth/token_response.ts";
+import type { IssuedTokens } from "../../src/core/oauth/refresh_token.ts";
 import { authorizationCodeGrant } from "../../src/core/auth/server/authorization_code_grant.ts";
-import { identityRecheck } from "../../src/core/oauth/identity_recheck.ts";
 import { refreshTokenGrant } from "../../src/core/auth/server/refresh_token_grant.ts";
-import { refreshTokenStore } from "../../src/core/store/refresh_tokens.ts";
+import { grantStore, refreshTokenStore } from "../../src/core/store/grants.ts";
 import { codeStore } from "../../src/core/store/codes.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import { authorizationRequestStore } from "../../src/core/store/authorization_requests.ts";
-import { grantStore } from "../../src/core/store/grants.ts";
 import { now } from "../../src/core/clock.ts";
 
 export const ISSUER = "https://tools.example.com";

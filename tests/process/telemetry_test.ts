@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { VERSION } from "../../src/core/version.ts";
-import { shortHash } from "../../src/core/log/request.ts";
+import { shortHash } from "../../src/core/log/log.ts";
 import { STATELESS_REVISION } from "../../src/core/protocol/revisions.ts";
 import { BASE_URL, Sender, type TestSession } from "../kit/server.ts";
 import { Client } from "../kit/client.ts";

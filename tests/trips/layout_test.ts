@@ -10,16 +10,16 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { keyRing } from "../../src/core/crypto/key_ring.ts";
-import { seal, unseal } from "../../src/core/crypto/seal.ts";
+import { keyRing, seal, unseal } from "../../src/core/crypto/crypto.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import * as keys from "../../src/core/kv/keys.ts";
 import { LAYOUT } from "../../src/core/kv/layout.ts";
 import { memoryKv } from "../../src/core/kv/memory_kv.ts";
-import { unwrapDataKey, wrapDataKey } from "../../src/core/oauth/data_key.ts";
 import {
   makeExchange,
   replayResponse,
+  unwrapDataKey,
+  wrapDataKey,
 } from "../../src/core/oauth/refresh_token.ts";
 import {
   sealClient,
@@ -29,7 +29,7 @@ import {
   openRequestState,
   sealRequestState,
 } from "../../src/core/protocol/input_rounds.ts";
-import { accountSeals } from "../../src/features/accounts/account_seals.ts";
+import { accountSeals } from "../../src/features/accounts/accounts.ts";
 import { waitSeals } from "../../src/features/questions/wait_record.ts";
 import { openTestKv } from "../kit/databases.ts";
 import { SECRETS_KEY } from "../kit/key_service.ts";

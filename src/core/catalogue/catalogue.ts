@@ -11,14 +11,14 @@ import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { JsonObject } from "../json.ts";
 import { firstOf } from "../first_of.ts";
-import { LatestMap } from "../latest_map.ts";
+import { LatestMap } from "../cache.ts";
 import {
   type CacheHint,
   type Printer,
   printPages,
   sessionPrinter,
   statelessPrinter,
-} from "../protocol/printer.ts";
+} from "../protocol/results.ts";
 import { REVISIONS } from "../protocol/revisions.ts";
 import {
   capabilitiesOf,

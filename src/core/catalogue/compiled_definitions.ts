@@ -29,7 +29,7 @@ import {
   listResource,
   listTemplate,
 } from "./descriptions.ts";
-import type { Pages } from "../protocol/printer.ts";
+import type { Pages } from "../protocol/results.ts";
 import {
   isTemplate,
   parseUriTemplate,

@@ -9,7 +9,7 @@ import {
   type Pages,
   type Printer,
   printPages,
-} from "../protocol/printer.ts";
+} from "../protocol/results.ts";
 import type {
   CatalogueAddition,
   ServerDefinitions,

@@ -4,8 +4,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { BodyClock } from "../net/body_bytes.ts";
-import { readBytes } from "../net/read_bytes.ts";
+import { BodyClock, readBytes } from "../net/body_bytes.ts";
 import { type AppEnv, networkOf } from "./client_address.ts";
 import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";

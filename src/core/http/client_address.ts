@@ -1,14 +1,17 @@
 /**
- * The address of a client, also behind trusted proxies. Anyone can send
- * `Forwarded`, so only the part that a trusted proxy wrote is used.
- * @module
+ * The address of a client, also behind trusted proxies; and the detection of a
+ * reverse proxy that `TRUSTED_PROXIES` does not name. Anyone can send `Forwarded`,
+ * so only the part that a trusted proxy wrote is used.
+ *
  * @see RFC 7239
+ * @module
  */
 import {
   type Address,
   isWithin,
   type Network,
   parseAddress,
+  parseNetwork,
 } from "../net/address.ts";
 
 /** The connection of a request, as `Deno.serve` passes it to its handler. */
@@ -187,4 +190,26 @@ export interface AppEnv {
     /** The reason of a refusal that was not thrown. */
     refusal?: string;
   };
+}
+
+const NEAR = [
+  ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
+  ...["100.64.0.0/10", "::1", "fc00::/7"],
+].map((text) => parseNetwork(text)!);
+
+/**
+ * True if a nearby proxy forwarded the request, but `TRUSTED_PROXIES` does not
+ * list that proxy.
+ */
+export function isOfUnnamedProxy(
+  peer: string | undefined,
+  headers: Headers,
+  trusted: readonly Network[],
+): boolean {
+  if (!headers.has("x-forwarded-for") && !headers.has("forwarded")) {
+    return false;
+  }
+  const address = peer === undefined ? undefined : parseAddress(peer);
+  return address !== undefined && isTrusted(address, NEAR) &&
+    !isTrusted(address, trusted);
 }

@@ -92,7 +92,7 @@ export interface KvAtomic {
    *
    * **A commit whose promise never settles may still be applied later. But once
    * a write to a key is acknowledged, no commit that checks this key to be
-   * absent may be applied any more.** {@linkcode import("./fence.ts").Fence}
+   * absent may be applied any more.** {@linkcode import("./operations.ts").Fence}
    * relies on this.
    *
    * A refused commit rejects this promise and writes nothing. `set` throws only

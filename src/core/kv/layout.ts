@@ -6,7 +6,7 @@
  */
 import { StorageError } from "../errors.ts";
 import { StartError } from "../settings/complaint.ts";
-import type { Database } from "./database.ts";
+import { absent, type Database } from "./database.ts";
 import {
   grantKey,
   layoutKey,
@@ -15,7 +15,6 @@ import {
   sessionKey,
 } from "./keys.ts";
 import type { Kv } from "./kv.ts";
-import { absent } from "./transaction.ts";
 
 /**
  * The number of this code's layout. Raise it, also in

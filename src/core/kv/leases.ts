@@ -8,7 +8,7 @@
  * that processes that live for only a few seconds can add up theirs.
  * @module
  */
-import { LatestMap } from "../latest_map.ts";
+import { LatestMap } from "../cache.ts";
 import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskLeaseKey } from "./keys.ts";
 import { tidy } from "./persist.ts";

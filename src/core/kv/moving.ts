@@ -12,7 +12,7 @@ import { cloneBytes } from "./kv_limits.ts";
 import { requireLayout } from "./layout.ts";
 import { whileLocked } from "./persist.ts";
 import { isExpiring } from "./reader.ts";
-import { expireIn } from "./transaction.ts";
+import { expireIn } from "./database.ts";
 
 const MAX_RECORDS = 500;
 /** The maximum size of one commit. Deno KV takes 800 KiB, keys included. */

@@ -5,10 +5,9 @@
  * @module
  */
 import { type Clock, now } from "../clock.ts";
-import type { Fence } from "./fence.ts";
+import type { Fence, Operations } from "./operations.ts";
 import { rangeOf } from "./keys.ts";
 import type { Kv, KvEntryMaybe, KvKey, KvSelector } from "./kv.ts";
-import type { Operations } from "./operations.ts";
 
 /** A record that expires. `expiresAt` is in epoch seconds. */
 export interface Expiring {

@@ -7,7 +7,7 @@
  */
 import type { ConnectionInfo } from "../http/client_address.ts";
 import { telemetry } from "../telemetry/current.ts";
-import { admit, readMessage } from "./exchange/admit.ts";
+import { admit, readMessage } from "./exchange/check.ts";
 import { emptyResponse, jsonResponse } from "./exchange/answer.ts";
 import type { AdmittedRequest } from "./exchange/engine.ts";
 import { type Incoming, refuseRequest, respond } from "./exchange/run.ts";
@@ -27,6 +27,8 @@ import {
   takeResponse,
 } from "./generations/session.ts";
 import {
+  checkAccept,
+  checkContentType,
   parseMessage,
   type RpcNotification,
   type RpcRequest,
@@ -37,7 +39,6 @@ import {
   isSessionRevision,
   STATELESS_REVISION,
 } from "../protocol/revisions.ts";
-import { checkAccept, checkContentType } from "../protocol/transport.ts";
 
 /**
  * The handlers of `POST /mcp` and `DELETE /mcp`; other methods are not allowed.

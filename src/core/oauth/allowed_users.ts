@@ -6,7 +6,7 @@
  */
 import type { Identity } from "../caller.ts";
 import { OAuthError, type OAuthErrorCode } from "../errors.ts";
-import { shortClientId } from "./client_id.ts";
+import { shortClientId } from "./client.ts";
 import { type ListEntry, lowerAscii } from "./list_entry.ts";
 import { membershipName, type Person } from "./person.ts";
 import { subjectOf } from "./subject.ts";

@@ -1,16 +1,28 @@
 /**
- * A grant: what a person allowed a client in one sign-in.
+ * A grant: what a person allowed a client in one sign-in. Which of its scopes the
+ * present settings still allow: the operator may have changed the provider,
+ * removed the client or blocked the person. When to ask the provider again about
+ * the person: an e-mail address or a group may pass to another person.
  *
  * @module
  */
-import type { Caller, Identity } from "../caller.ts";
-import { isBlocked } from "./allowed_users.ts";
+import type { Caller, Identity, Membership } from "../caller.ts";
+import { isAddressEntry, isAllowed, isBlocked } from "./allowed_users.ts";
 import { newRefreshKey } from "./credential.ts";
-import type { Lifetimes } from "./lifetimes.ts";
+import { IDENTITY_RECHECK_SECONDS, type Lifetimes } from "./lifetimes.ts";
 import type { ListEntry } from "./list_entry.ts";
 import type { RefreshTokens } from "./refresh_token.ts";
 import { resourceOf } from "./resource.ts";
-import { scopesWithin } from "./scope.ts";
+import { opensNoTool, parseScope, scopesWithin } from "./scope.ts";
+import {
+  knownIdentity,
+  type ProviderIdentity,
+  withoutMemberships,
+} from "./person.ts";
+import type { Permissions } from "./permissions.ts";
+import { type Client, isKnownClient } from "./client.ts";
+import { isMachine } from "./configured_client.ts";
+import { printIssuer, type TrustedIssuer } from "./subject.ts";
 
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
@@ -261,5 +273,204 @@ export function callerOf(
     ...provider !== undefined && { provider },
     binding,
     grantId,
+  };
+}
+
+/**
+ * Lists the parts of a known identity that are missing in the provider's
+ * response.
+ */
+function unknownParts(
+  { unknown = [] }: ProviderIdentity,
+  known: Identity,
+): readonly (Membership | "email")[] {
+  return unknown.filter((part) =>
+    part === "email" ? known.emailVerified : known[part]
+  );
+}
+
+/**
+ * Adds to a provider's response the parts that it lacks, from the known
+ * identity. If the known identity is stale, only addresses are added, as
+ * unverified ones.
+ */
+function completed(
+  answer: ProviderIdentity,
+  known: Identity,
+  isStale: boolean,
+): Identity {
+  const identity = knownIdentity(answer);
+  for (const part of answer.unknown ?? []) {
+    if (part === "email" && known.email) {
+      const { email, otherEmails, unverifiedEmails } = known;
+      const emailVerified = known.emailVerified && !isStale;
+      const all = { email, emailVerified, otherEmails, unverifiedEmails };
+      Object.assign(identity, all);
+    } else if (part !== "email" && !isStale) identity[part] = known[part];
+  }
+  return identity;
+}
+
+export type IdentityRecheck = ReturnType<typeof identityRecheck>;
+
+/** Makes the rules from the settings about people. */
+export function identityRecheck(
+  { allowedUsers, blocked, admins, permissions }: {
+    allowedUsers: readonly ListEntry[];
+    /** `OAUTH_BLOCKED`. */
+    blocked: readonly ListEntry[];
+    /** `OAUTH_ADMINS`. */
+    admins: readonly ListEntry[];
+    permissions?: Permissions;
+  },
+) {
+  const usesMemberships = (permissions?.memberships.size ?? 0) > 0;
+  const usesAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
+    permissions?.usesAddresses === true;
+  const keepsAddresses = usesAddresses || admins.some(isAddressEntry);
+  // If two people share an address, even an unverified one, they may not
+  // approve each other's calls.
+  const usesUnverified = permissions?.usesAddresses ||
+    blocked.some(isAddressEntry);
+
+  function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {
+    return now >= (confirmedAt ?? createdAt) + IDENTITY_RECHECK_SECONDS;
+  }
+
+  /** Removes the memberships and further addresses that no rule uses. */
+  function reduce(identity: Identity): Identity {
+    const reduced = permissions?.reduce(identity) ??
+      withoutMemberships(identity);
+    if (!keepsAddresses) delete reduced.otherEmails;
+    if (!usesUnverified) delete reduced.unverifiedEmails;
+    return reduced;
+  }
+
+  return {
+    /** True if this refresh must ask the provider about the person. */
+    isDue: (grant: Grant, now: number): boolean =>
+      usesMemberships || usesAddresses && isStale(grant, now),
+    /**
+     * Updates the identity in a grant with the provider's `answer`. Without an
+     * answer, the identity remains for a day after the provider's last
+     * confirmation. After that, its memberships are removed and its address is
+     * unverified. The same applies to each part that is missing in an answer.
+     */
+    confirm(
+      grant: Grant,
+      answer: ProviderIdentity | undefined,
+      now: number,
+    ): Grant {
+      const stale = isStale(grant, now);
+      if (answer) {
+        const identity = reduce(completed(answer, grant.identity, stale));
+        const isWhole = unknownParts(answer, grant.identity).length === 0;
+        return { ...grant, identity, ...isWhole && { confirmedAt: now } };
+      }
+      if (!stale) return grant;
+      const known = withoutMemberships(grant.identity);
+      if (known.emailVerified) known.emailVerified = false;
+      return { ...grant, identity: known };
+    },
+    reduce,
+  };
+}
+
+export interface EffectiveScopes {
+  scopes: readonly string[];
+  /** See {@linkcode import("../caller.ts").Caller.ceiling}. */
+  ceiling?: readonly string[];
+}
+
+/**
+ * Computes which of the given scopes are still effective; by default all scopes
+ * of the grant. Undefined if the grant is no longer valid.
+ */
+export type FindEffectiveScopes = (
+  grant: Grant,
+  scopes?: readonly string[],
+) => EffectiveScopes | undefined;
+
+/** Makes the function that applies the present settings to a grant. */
+export function effectiveScopesBy(
+  rules: {
+    baseUrl: string;
+    providers: readonly { id: string }[];
+    allowedUsers: readonly ListEntry[];
+    /** `OAUTH_BLOCKED`: people and clients. */
+    blocked: readonly ListEntry[];
+    clients: readonly Client[];
+    metadataDocuments: Parameters<typeof isKnownClient>[1]["metadataDocuments"];
+    assertionIssuers: readonly TrustedIssuer[];
+    permissions?: Permissions;
+  },
+): FindEffectiveScopes {
+  const { baseUrl, clients, permissions } = rules;
+  const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
+  const asserters = new Set(rules.assertionIssuers.map(printIssuer));
+  const machines = new Map(
+    clients.filter(isMachine).map(({ clientId, metadata }) =>
+      [clientId, parseScope(metadata.scope)] as const
+    ),
+  );
+
+  /** True if the person's provider is still configured. */
+  function isListed(grant: Grant): boolean {
+    return rules.providers.some(({ id }) => id === grant.provider);
+  }
+
+  /**
+   * True if the provider (or assertion issuer) and the client are still
+   * configured.
+   */
+  function isVouchedFor(grant: Grant): boolean {
+    switch (grant.kind) {
+      case "assertion":
+        return asserters.has(grant.assertedBy ?? "") &&
+          isKnownClient(grant.clientId, rules);
+      case "token":
+        return isListed(grant);
+      default:
+        return isListed(grant) && isKnownClient(grant.clientId, rules);
+    }
+  }
+
+  /**
+   * Removes scopes outside a ceiling. Undefined if no scope of the grant
+   * remains.
+   */
+  function within(
+    grant: Grant,
+    scopes: readonly string[],
+    ceiling: readonly string[],
+  ): EffectiveScopes | undefined {
+    const isEmptied = !opensNoTool(grant.scopes) &&
+      opensNoTool(scopesWithin(grant.scopes, ceiling));
+    return isEmptied
+      ? undefined
+      : { scopes: scopesWithin(scopes, ceiling), ceiling };
+  }
+
+  return (grant, scopes = grant.scopes) => {
+    if (!isGrantOf(grant, here)) return undefined;
+    if (isBlocked(grant, rules.blocked)) return undefined;
+    // An access token issued before the person revoked scopes still names
+    // them.
+    if (scopes !== grant.scopes) scopes = scopesWithin(scopes, grant.scopes);
+    if (grant.kind === "client") {
+      const allowed = machines.get(grant.clientId);
+      const effective = allowed && within(grant, scopes, allowed);
+      if (!effective || !permissions) {
+        return effective && { scopes: effective.scopes };
+      }
+      // The operator set the scopes of the machine, so they are its ceiling.
+      return { ...effective, ceiling: scopesWithin(grant.scopes, allowed) };
+    }
+    if (!isVouchedFor(grant) || !isAllowed(grant, rules.allowedUsers)) {
+      return undefined;
+    }
+    return permissions
+      ? within(grant, scopes, permissions.ceiling(grant))
+      : { scopes };
   };
 }

@@ -6,7 +6,7 @@
  * @module
  */
 import type { Membership } from "../caller.ts";
-import { isDocumentId, isSealedClientId, shortClientId } from "./client_id.ts";
+import { isDocumentId, isSealedClientId, shortClientId } from "./client.ts";
 import { membershipName, parseMembership, prefixOf } from "./person.ts";
 import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 

@@ -7,13 +7,12 @@
 import type { Identity } from "../caller.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import { newGrantId, newPersonalGrantId } from "./credential.ts";
-import type { Grant } from "./grant.ts";
+import type { Grant, IdentityRecheck } from "./grant.ts";
 import { CODE_TTL_SECONDS, type Lifetimes } from "./lifetimes.ts";
 import { isSubjectOfOther, machineSubject, subjectOf } from "./subject.ts";
 import { OAuthError } from "../errors.ts";
 import { isAllowed, isBlocked, refusedByBlock } from "./allowed_users.ts";
 import type { ListEntry } from "./list_entry.ts";
-import type { IdentityRecheck } from "./identity_recheck.ts";
 import type { Permissions } from "./permissions.ts";
 import { opensNoTool, scopesWithin } from "./scope.ts";
 

@@ -1,19 +1,111 @@
 /**
- * Refresh token rotation and reuse detection. Only the current refresh token of
- * a grant can be exchanged. The previous one gets the same response again until
- * 30 seconds after the client first used that response: responses get lost, and
- * some clients refresh from two machines. Any other use of an earlier token is
- * reuse, which ends the grant.
+ * Refresh token rotation and reuse detection, and the response to a token request.
+ * Only the current refresh token of a grant can be exchanged. The previous one
+ * gets the same response again until 30 seconds after the client first used that
+ * response: responses get lost, and some clients refresh from two machines. Any
+ * other use of an earlier token is reuse, which ends the grant.
  *
- * @see RFC 6749 §6, RFC 9700 §4.14.2
+ * A grant's provider tokens are encrypted with a random data key. The data key is
+ * encrypted for each valid code or token of the grant, with a key derived from it.
+ * So the database alone reveals no provider tokens.
+ *
+ * @see RFC 6749 §5.1 and §6, RFC 9700 §4.14.2
  * @module
  */
-import { fingerprint } from "../crypto/crypto.ts";
-import { seal, unseal } from "../crypto/seal.ts";
+import {
+  base64url,
+  fingerprint,
+  fromBase64url,
+  seal,
+  unseal,
+} from "../crypto/crypto.ts";
 import { isTagged } from "./credential.ts";
-import { deriveKey, unwrapDataKey } from "./data_key.ts";
 import { REPLAY_SECONDS } from "./lifetimes.ts";
-import type { IssuedTokens } from "./token_response.ts";
+import { printScope } from "./scope.ts";
+import { hkdf } from "@noble/hashes/hkdf.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+
+export interface IssuedTokens {
+  accessToken: string;
+  /**
+   * Absent if the client registered without `refresh_token`, or can get the
+   * next access token without a person.
+   */
+  refreshToken?: string;
+  scopes: readonly string[];
+  /** The epoch second at which the access token expires. */
+  expiresAt: number;
+}
+
+export function printTokenResponse(
+  { accessToken, refreshToken, scopes, expiresAt }: IssuedTokens,
+  now: number,
+): Record<string, unknown> {
+  return {
+    access_token: accessToken,
+    token_type: "Bearer",
+    expires_in: expiresAt - now,
+    ...refreshToken !== undefined && { refresh_token: refreshToken },
+    // Sent even if empty: the client may have requested other scopes (§5.1).
+    scope: printScope(scopes),
+  };
+}
+
+/** Makes a random 256-bit key for {@linkcode seal}. */
+export function newDataKey(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(32));
+}
+
+/**
+ * Derives a key from a secret with at least 160 random bits. Different values
+ * of `purpose` give independent keys.
+ * @see RFC 5869
+ */
+export function deriveKey(secret: string, purpose: string): Uint8Array {
+  const encoder = new TextEncoder();
+  const info = encoder.encode(`tool-server ${purpose}`);
+  return hkdf(sha256, encoder.encode(secret), undefined, info, 32);
+}
+
+/** Encrypts a grant's data key with a key derived from `credential`. */
+export function wrapDataKey(
+  dataKey: Uint8Array,
+  grantId: string,
+  credential: string,
+): Promise<string> {
+  const key = deriveKey(credential, "data key");
+  return seal(key, base64url(dataKey), grantId);
+}
+
+/** Decrypts the data key that {@linkcode wrapDataKey} encrypted. */
+export async function unwrapDataKey(
+  wrapped: string,
+  grantId: string,
+  credential: string,
+): Promise<Uint8Array> {
+  const key = deriveKey(credential, "data key");
+  return fromBase64url(await unseal(key, wrapped, grantId));
+}
+
+/** A provider's tokens for a person. */
+export interface UpstreamTokens {
+  /** The access token for the provider's API. */
+  accessToken: string;
+  /** The token type as the provider wrote it: `Bearer`, `bearer`. */
+  tokenType: string;
+  /** The refresh token; undefined if the provider issued none. */
+  refreshToken?: string;
+  /** The granted `scope`; undefined if the token response had none. */
+  scope?: string;
+  /**
+   * The epoch second when the access token expires; undefined if it does not.
+   */
+  expiresAt?: number;
+  /** The epoch second from which the access token is refreshed before use. */
+  refreshAt?: number;
+  /** The `id_token` of the same token response; undefined if it had none. */
+  idToken?: string;
+}
 
 /** The valid refresh tokens of a grant, as fingerprints. */
 export interface RefreshTokens {

@@ -8,18 +8,16 @@
  * @module
  */
 import { OAuthError } from "../errors.ts";
-import { seal, unseal } from "../crypto/seal.ts";
+import { seal, unseal } from "../crypto/crypto.ts";
 import {
   type Client,
-  type ClientMetadata,
-  parseClientMetadata,
-} from "./client.ts";
-import {
   CLIENT_ID_MAX_CHARACTERS,
+  type ClientMetadata,
   documentUrl,
   isSealedClientId,
+  parseClientMetadata,
   shortClientId,
-} from "./client_id.ts";
+} from "./client.ts";
 
 /**
  * The members of a registration that the client ID contains. Others are only in

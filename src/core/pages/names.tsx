@@ -5,8 +5,7 @@
  *
  * @module
  */
-import { type Client, clientName } from "../oauth/client.ts";
-import { shortClientId } from "../oauth/client_id.ts";
+import { type Client, clientName, shortClientId } from "../oauth/client.ts";
 import { redirectKind } from "../oauth/redirect_uri.ts";
 import { visible } from "../log/log_line.ts";
 

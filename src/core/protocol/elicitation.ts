@@ -14,7 +14,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import { toJsonSchema } from "./json_schema.ts";
 import { invalidParams, shown } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
-import { issueText } from "./tool_result.ts";
+import { issueText } from "./results.ts";
 
 /** The maximum number of times that one form is shown to a person. */
 export const MAX_FORM_ATTEMPTS = 3;

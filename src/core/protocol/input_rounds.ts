@@ -8,9 +8,8 @@
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests
  */
-import { fingerprintOfLong } from "../crypto/crypto.ts";
+import { fingerprintOfLong, seal, unseal } from "../crypto/crypto.ts";
 import { canonicalJson, isObject, type JsonObject } from "../json.ts";
-import { seal, unseal } from "../crypto/seal.ts";
 import type { RpcError } from "../errors.ts";
 import { invalidParams, shown } from "./messages.ts";
 import type { AskedQuestion } from "./question.ts";

@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { $ZodAsyncError } from "zod/v4/core";
-import type { ParamHeader } from "./headers.ts";
+import type { ParamHeader } from "./request_meta.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 

@@ -1,8 +1,10 @@
 /**
- * The `_meta` of a request: the members that MCP 2026-07-28 requires, and those
- * that all revisions share.
+ * The `_meta` of a request, and the headers that repeat parts of an MCP 2026-07-28
+ * request's body, so that intermediaries can route the request without parsing the
+ * body. Headers and body must agree.
+ *
+ * @see MCP 2026-07-28, Base Protocol, `_meta`; Streamable HTTP, Request Metadata
  * @module
- * @see MCP 2026-07-28, Base Protocol, `_meta`
  */
 import type {
   Implementation,
@@ -13,11 +15,13 @@ import {
   invalidParams,
   isRequestId,
   type RequestId,
+  type RpcRequest,
   shortened,
   shown,
 } from "./messages.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import { isObject, type JsonObject, valueAt } from "../json.ts";
 import { REVISIONS, STATELESS_REVISION } from "./revisions.ts";
+import { fromBase64 } from "../crypto/crypto.ts";
 
 const PREFIX = "io.modelcontextprotocol/";
 
@@ -144,4 +148,162 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
     );
   }
   return { clientInfo, clientCapabilities, logLevel };
+}
+
+/** The parameter that the header `Mcp-Name` repeats, keyed by method. */
+const NAME_SOURCE: Readonly<Record<string, string>> = {
+  __proto__: null as never,
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/**
+ * Checks `Mcp-Method` and `Mcp-Name` against the message.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkStandardHeaders(
+  headers: Headers,
+  { method, params }: RpcRequest,
+): void {
+  checkHeader("mcp-method", headers.get("mcp-method"), method);
+  const source = NAME_SOURCE[method];
+  if (source === undefined) return;
+  const name = params[source];
+  // A body without a name is refused later, with a clearer message.
+  if (typeof name !== "string") return;
+  const value = headers.get("mcp-name");
+  if (value === null) {
+    throw mismatch(`Mcp-Name is missing: params.${source} is ${shown(name)}`);
+  }
+  const decoded = decodeHeaderValue(value, "Mcp-Name");
+  if (decoded !== name) {
+    throw mismatch(
+      `Mcp-Name does not match params.${source}: the header has ` +
+        `${shown(decoded)}, the body ${shown(name)}`,
+    );
+  }
+}
+
+/**
+ * Checks one header against the value in the body. `MCP-Protocol-Version` is
+ * checked before the revision itself, so that a mismatch is reported rather
+ * than an unsupported revision.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkHeader(
+  name: string,
+  value: string | null,
+  expected: string,
+): void {
+  if (value === expected) return;
+  throw mismatch(
+    value === null
+      ? `${name} is missing: the body has ${shown(expected)}`
+      : `${name} does not match the body: the header has ` +
+        `${shown(value)}, the body ${shown(expected)}`,
+  );
+}
+
+/** An argument that a tool requires in `Mcp-Param-{name}`, too. */
+export interface ParamHeader {
+  /** The whole header name, in lower case. */
+  header: string;
+  /** The path of `properties` keys that leads to the argument. */
+  path: readonly string[];
+}
+
+/**
+ * Checks a tool's `Mcp-Param-*` headers against its arguments. An argument that
+ * is absent or null must have no header.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkParamHeaders(
+  headers: Headers,
+  params: readonly ParamHeader[],
+  args: JsonObject,
+): void {
+  for (const { header, path } of params) {
+    const value = valueAt(args, path);
+    const found = headers.get(header);
+    const argument = path.join(".");
+    if (value === undefined || value === null) {
+      if (found === null) continue;
+      throw mismatch(
+        `${header} has no argument to match: the header has ` +
+          `${shown(found)}, the body no ${argument}`,
+      );
+    }
+    if (found === null) {
+      throw mismatch(`${header} is missing: ${argument} is ${shown(value)}`);
+    }
+    const decoded = decodeHeaderValue(found, header);
+    if (!isSameValue(value, decoded)) {
+      throw mismatch(
+        `${header} does not match its argument: the header has ` +
+          `${shown(decoded)}, ${argument} is ${shown(value)}`,
+      );
+    }
+  }
+}
+
+function isSameValue(value: unknown, text: string): boolean {
+  if (typeof value !== "number") return String(value) === text;
+  return /^-?\d+(\.\d+)?$/.test(text) && Number(text) === value;
+}
+
+const SENTINEL = /^=\?base64\?(.*)\?=$/;
+
+/** Matches base64 with padding (RFC 4648 §4), which `atob` does not require. */
+const BASE64 =
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/**
+ * Decodes a header value: plain visible ASCII, or the UTF-8 text inside
+ * `=?base64?…?=`.
+ *
+ * @param name the name of the header, for the error
+ * @throws {RpcError} -32020 on HTTP 400 for any other character or encoding
+ */
+export function decodeHeaderValue(
+  value: string,
+  name = "A header value",
+): string {
+  const encoded = SENTINEL.exec(value)?.[1];
+  if (encoded === undefined) {
+    if (/[^\t\x20-\x7e]/.test(value)) {
+      throw mismatch(
+        `${name} must be visible ASCII or =?base64?…?=${not(value)}`,
+      );
+    }
+    return value;
+  }
+  if (!BASE64.test(encoded)) {
+    throw mismatch(
+      `${name} must be valid base64 between its marks${not(value)}`,
+    );
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+      .decode(fromBase64(encoded));
+  } catch (cause) {
+    throw mismatch(`${name} must be UTF-8 in base64${not(value)}`, cause);
+  }
+}
+
+function not(seen: string): string {
+  return `, not ${shown(seen)}`;
+}
+
+function mismatch(message: string, cause?: unknown): RpcError {
+  return new RpcError(RpcCode.headerMismatch, `Header mismatch: ${message}`, {
+    status: 400,
+    cause,
+  });
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Identity } from "../caller.ts";
-import type { UpstreamTokens } from "../oauth/data_key.ts";
+import type { UpstreamTokens } from "../oauth/refresh_token.ts";
 import type { ProviderIdentity } from "../oauth/person.ts";
 import type { TokenTarget } from "../token_exchange.ts";
 

@@ -1,12 +1,14 @@
 /**
  * A grant's tokens at the provider: for endpoints, and for tools that call the
- * provider's API for their caller.
+ * provider's API for their caller. If the provider no longer accepts them at a
+ * refresh, the grant ends.
+ *
  * @module
  */
 import type { BoundedRequest, Identity, Upstream } from "../caller.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { ServiceTokens } from "../token_exchange.ts";
-import { HttpError } from "../errors.ts";
+import { ChallengeError, HttpError } from "../errors.ts";
 import {
   boundedResponse,
   checkMaxBytes,
@@ -15,15 +17,82 @@ import {
 } from "../net/bounded_answer.ts";
 import type { Grant, KnownPerson } from "../oauth/grant.ts";
 import type { Entry, Write } from "../kv/database.ts";
-import type { FoundTokens, UpstreamRecord } from "../store/upstream_tokens.ts";
+import type {
+  FoundTokens,
+  UpstreamRecord,
+  UpstreamTokenStore,
+} from "../store/upstream_tokens.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 import { providerRequestUrl, sendWithToken } from "./provider_api.ts";
-import { providerRefresh, signInEnded } from "./provider_refresh.ts";
 import { Renewals } from "./renewals.ts";
 import type { SignInProviders } from "./sign_in_providers.ts";
-import { parseTokens } from "./stored_tokens.ts";
+import {
+  leasedRefresh,
+  type LeasedRefreshOptions,
+  parseTokens,
+  type RefreshOptions,
+} from "./leased_refresh.ts";
 import { tokenExchanges } from "./token_exchange.ts";
-import { askProvider, identifyAgain } from "./unavailable.ts";
+import {
+  askProvider,
+  identifyAgain,
+  providerUnavailable,
+} from "./unavailable.ts";
+import type { GrantStore } from "../store/grants.ts";
+
+/** Makes the functions that refresh a grant's stored tokens. */
+export function providerRefresh({ grants, upstreamTokens, ...options }: {
+  grants: Pick<GrantStore, "revoke">;
+  upstreamTokens: UpstreamTokenStore;
+} & LeasedRefreshOptions) {
+  const { valid, ...tokens } = leasedRefresh<FoundTokens>(
+    upstreamTokens,
+    options,
+  );
+
+  async function endGrant(
+    grantId: string,
+    cause?: unknown,
+  ): Promise<ChallengeError> {
+    await grants.revoke(grantId);
+    return signInEnded(cause);
+  }
+
+  return {
+    ...tokens,
+    endGrant,
+
+    /** Returns valid tokens: the given ones, or refreshed ones. */
+    valid: (provider: Provider, found: FoundTokens, more?: RefreshOptions) =>
+      valid(
+        {
+          refresh: (refreshToken) => provider.refresh(refreshToken),
+          end: (cause) => endGrant(found.id, cause),
+          async expired({ accessToken }) {
+            const isAlive = await askProvider(
+              provider,
+              async () => await provider.isAlive?.(accessToken),
+            );
+            return isAlive ? undefined : await endGrant(found.id);
+          },
+          gone: signInEnded,
+          unavailable: (cause) => providerUnavailable(provider.name, cause),
+        },
+        found,
+        more,
+      ),
+  };
+}
+
+/** Makes the error for a grant whose provider tokens are no longer accepted. */
+export function signInEnded(cause?: unknown): ChallengeError {
+  return new ChallengeError(
+    "The sign-in at the provider has ended",
+    "invalid_token",
+    [],
+    { cause },
+  );
+}
 
 /** A grant, and the key that decrypts its provider tokens. */
 export interface GrantWithKey {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { LatestMap } from "../latest_map.ts";
+import { LatestMap } from "../cache.ts";
 import { UpstreamError } from "./provider.ts";
 
 /** The maximum time for which a failure is remembered. */

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { LatestMap } from "../latest_map.ts";
+import { LatestMap } from "../cache.ts";
 
 const RENEWED_MILLISECONDS = 60_000;
 

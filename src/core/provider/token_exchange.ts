@@ -10,7 +10,7 @@
  */
 import { now, systemClock } from "../clock.ts";
 import { fingerprint } from "../crypto/crypto.ts";
-import { LatestMap } from "../latest_map.ts";
+import { LatestMap } from "../cache.ts";
 import { secondsOfUse } from "../oauth/lifetimes.ts";
 import type { ExchangeKind } from "../settings/token_exchange.ts";
 import type { ServiceTokens, TokenTarget } from "../token_exchange.ts";

@@ -1,35 +1,204 @@
 /**
- * All routes of a server, in the order in which a client uses them.
+ * All routes of a server, in the order in which a client uses them; the limits on
+ * the bodies that an author's routes read; and the reports of requests outside
+ * `POST /mcp`: one log line with the client, the route and the failure, and
+ * telemetry.
  *
  * @module
  */
-import { type Context, Hono } from "@hono/hono";
+import { type Context, Hono, type MiddlewareHandler } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
 import { firstOf } from "../first_of.ts";
-import type { Gate } from "../auth/doors/gate.ts";
-import { hostCheck } from "../auth/doors/origin.ts";
+import { type Gate, hostCheck } from "../auth/doors/gate.ts";
 import type { PersonRecords } from "../auth/grants/end_grant.ts";
-import type { SignIn } from "../auth/server/authorization_server.ts";
+import { type SignIn, STEPS } from "../auth/server/authorization_server.ts";
 import { isStranger } from "../caller.ts";
-import { ChallengeError, HttpError } from "../errors.ts";
-import { type AppEnv, clientAddress } from "../http/client_address.ts";
-import { isOfUnnamedProxy } from "../http/unnamed_proxy.ts";
+import { ChallengeError, HttpError, OAuthError } from "../errors.ts";
+import {
+  type AppEnv,
+  clientAddress,
+  isOfUnnamedProxy,
+} from "../http/client_address.ts";
 import { EXPOSED_HEADERS } from "../http/cors.ts";
 import { readiness } from "../http/readiness.ts";
-import { isLoopback } from "../net/url.ts";
-import { newReference } from "../log/request.ts";
+import { basePathOf, isLoopback } from "../net/url.ts";
+import { type Logger, newReference } from "../log/log.ts";
 import type { McpEndpoint } from "../mcp/endpoint.ts";
 import { callbackHandler } from "../pages/callback_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
 import { probe } from "../kv/probe.ts";
 import { isError } from "../thrown.ts";
 import { errorAnswer } from "./error_answer.ts";
-import { observedRoutes, requestLog } from "./request_report.ts";
-import { allowBody, boundedBodies } from "./route_bodies.ts";
-import type { RoutesContext } from "./server_options.ts";
+import type { BodyBounds, RoutesContext } from "./server_options.ts";
 import type { HomePage } from "./feature.ts";
 import type { ServerCore } from "./server_core.ts";
 import { signInAt } from "./sign_in.ts";
+import { routePath } from "@hono/hono/route";
+import { printAddress } from "../net/address.ts";
+import { telemetry } from "../telemetry/current.ts";
+import { methodName } from "../telemetry/redaction.ts";
+import { longMessageBudget, networkKey } from "../mcp/exchange/limits.ts";
+import {
+  BODY_SECONDS,
+  type BodyClock,
+  BoundedBody,
+} from "../net/body_bytes.ts";
+import { BODY_BYTES } from "../protocol/messages.ts";
+
+/**
+ * Matches routes that machines request all day. They are logged at `debug`
+ * unless the status is 500 or more.
+ */
+const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
+
+/**
+ * Makes the middleware that logs requests, by route and not by path, because
+ * paths may contain secrets.
+ */
+export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const startedMilliseconds = performance.now();
+    await next();
+    const level = levelFor(c);
+    if (!log.isEnabledFor(level)) return;
+    const { refusal, outcome } = outcomeOf(c);
+    const address = c.get("address");
+    log[level]("Request", {
+      reference: c.get("reference"),
+      clientId: c.get("clientId"),
+      grantId: c.get("grantId"),
+      address: address && printAddress(address),
+      method: `${methodName(c.req.method)} ${routePath(c, -1)}`,
+      status: c.res.status,
+      durationMilliseconds: Math.round(performance.now() - startedMilliseconds),
+      outcome,
+      refusal,
+    });
+  };
+}
+
+function levelFor(c: Context<AppEnv>): keyof Logger & ("debug" | "info") {
+  const { status } = c.res;
+  if (status >= 500) return "info";
+  // Scanners try every possible path.
+  return status === 404 || ROUTINE.test(routePath(c, -1)) ? "debug" : "info";
+}
+
+function outcomeOf(c: Context<AppEnv>): { outcome: string; refusal?: string } {
+  const { error } = c;
+  const refusal = c.get("refusal");
+  if (error === undefined) {
+    if (refusal) return { outcome: "refused", refusal };
+    const { status } = c.res;
+    if (status < 400) return { outcome: "ok" };
+    return { outcome: status < 500 ? "refused" : "internal_error" };
+  }
+  const isOurs = error instanceof OAuthError || error instanceof HttpError;
+  if (!isOurs) {
+    // Below 500 it is an `HTTPException` of the author's; its text is not
+    // logged.
+    return { outcome: c.res.status < 500 ? "refused" : "internal_error" };
+  }
+  return { outcome: "refused", refusal: error.message };
+}
+
+/**
+ * Makes the middleware that names each request by its route, and measures the
+ * steps of a sign-in.
+ */
+export function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
+  const base = basePathOf(baseUrl);
+  return async (c, next) => {
+    if (!telemetry) return await next();
+    const startedMilliseconds = performance.now();
+    await next();
+    const { method } = c.req;
+    const route = routePath(c, -1);
+    // At a path without a route, only middleware matches.
+    if (route === "/*" || route === "*") return;
+    telemetry.nameRoute(method, base + route);
+    const step = `${method} ${route}`;
+    if (!STEPS.includes(step)) return;
+    telemetry.reportStep({
+      step,
+      grantType: c.get("grantType"),
+      outcome: outcomeOf(c).outcome,
+      errorType: errorTypeOf(c),
+      startedMilliseconds,
+    });
+  };
+}
+
+/**
+ * Returns the OAuth error code of a failed request, or its status if there is
+ * no code.
+ */
+function errorTypeOf(c: Context<AppEnv>): string | undefined {
+  if (c.error instanceof OAuthError) return c.error.code;
+  if (c.error) return String(c.res.status);
+  // The recorded failure of an attempt begins with its error code.
+  return /^\w+/.exec(c.get("refusal") ?? "")?.[0];
+}
+
+/**
+ * The number of chunks that a route's body may have beyond those of a form,
+ * because some programs send a file line by line.
+ */
+const MORE_CHUNKS = 900;
+
+/** The limited bodies, keyed by the request that a route gets. */
+const bodies = new WeakMap<Request, BoundedBody>();
+
+/**
+ * Makes the middleware that limits the bodies of requests to an author's
+ * routes.
+ */
+export function boundedBodies(
+  clock: BodyClock,
+  isAuthors: (c: Context<AppEnv>) => boolean,
+): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const { raw } = c.req;
+    if (!isAuthors(c) || raw.body === null) return await next();
+    const limitKey = networkKey(c.get("address"));
+    let isAnswered = false;
+    let messageBytes = 0;
+    const body = new BoundedBody(raw, {
+      clock,
+      sender: () => limitKey.name,
+      moreChunks: MORE_CHUNKS,
+      onArrived(bytes) {
+        if (isAnswered) return;
+        longMessageBudget.check({ limitKey, messageBytes: bytes });
+        messageBytes = bytes;
+        longMessageBudget.count(limitKey, bytes);
+      },
+    }, BODY_BYTES);
+    c.req.raw = new Request(raw, { body: body.stream });
+    bodies.set(c.req.raw, body);
+    try {
+      await next();
+    } finally {
+      isAnswered = true;
+      longMessageBudget.count(limitKey, -messageBytes);
+    }
+  };
+}
+
+/**
+ * Allows a longer or slower body for a request, if none of it was read yet.
+ *
+ * @throws {TypeError} for bounds that are not numbers above 0
+ */
+export function allowBody(
+  request: Request,
+  { bytes = BODY_BYTES, seconds = BODY_SECONDS }: BodyBounds,
+): void {
+  if (!(bytes > 0 && seconds > 0)) {
+    throw new TypeError("allowBody: bytes and seconds are numbers above 0");
+  }
+  bodies.get(request)?.allow(bytes, seconds);
+}
 
 /** The routes, and the part of the sign-in that tools use. */
 export interface App extends Pick<SignIn, "upstream" | "exchange"> {
@@ -44,7 +213,7 @@ const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 
 /**
- * Adds every route; {@linkcode import("./server_site.ts").ServerSite} itself
+ * Adds every route; {@linkcode import("./server_instance.ts").ServerSite} itself
  * handles `POST /mcp`.
  */
 export async function createApp(

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { shared } from "../shared.ts";
+import { shared } from "../cache.ts";
 import type { Upstream } from "../caller.ts";
 import type { ServiceTokens } from "../token_exchange.ts";
 import { subjectIds } from "../settings/oauth.ts";
@@ -16,7 +16,7 @@ import type {
   GrantWithKey,
   PresentedJwt,
 } from "../provider/provider_tokens.ts";
-import { effectiveScopesBy } from "../oauth/effective_scopes.ts";
+import { effectiveScopesBy } from "../oauth/grant.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { blockedPeople } from "../store/blocks.ts";
 import { grantStore } from "../store/grants.ts";

@@ -7,7 +7,7 @@
 import type { Context, Hono } from "@hono/hono";
 import type { OperatorInfo } from "../../authoring/about.ts";
 import type { AccountService } from "../../authoring/account.ts";
-import type { CheckOrigin } from "../auth/doors/origin.ts";
+import type { CheckOrigin } from "../auth/doors/gate.ts";
 import type { MakeGrantType } from "../auth/server/grant_type.ts";
 import type { MakeSignedInPages } from "../auth/server/signed_in_pages.ts";
 import type { OpenedServer } from "../store/opened_server.ts";
@@ -22,7 +22,7 @@ import type {
   CallContext,
   ContextMembers,
 } from "../mcp/exchange/call_context.ts";
-import type { CallerBound } from "../mcp/exchange/caller_bound.ts";
+import type { CallerBound } from "../mcp/exchange/limits.ts";
 import type { ApproveRun, CallLedger, Engine } from "../mcp/exchange/engine.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
 import type { FollowedKind, LongCalls } from "../mcp/methods/method_engine.ts";

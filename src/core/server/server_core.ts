@@ -5,14 +5,12 @@
  */
 import type { AccountService } from "../../authoring/account.ts";
 import { firstOf } from "../first_of.ts";
-import { shared } from "../shared.ts";
-import { originCheck } from "../auth/doors/origin.ts";
+import { shared } from "../cache.ts";
+import { type Gate, originCheck } from "../auth/doors/gate.ts";
 import { logRepeated } from "../log/log.ts";
-import type { Gate } from "../auth/doors/gate.ts";
 import { BodyClock } from "../net/body_bytes.ts";
 import { contextWith } from "../mcp/exchange/call_context.ts";
-import { CallerBound } from "../mcp/exchange/caller_bound.ts";
-import { Limits } from "../mcp/exchange/limits.ts";
+import { CallerBound, Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
 import type { Engine } from "../mcp/exchange/engine.ts";
 import type { ApproveParts } from "./feature.ts";

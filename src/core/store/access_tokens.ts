@@ -4,7 +4,14 @@
  * @module
  */
 import type { Grant } from "../oauth/grant.ts";
-import { unwrapDataKey } from "../oauth/data_key.ts";
+import {
+  isFromLastRefresh,
+  isLastRefreshUnused,
+  type IssuedTokens,
+  limitReplays,
+  noteRevoked,
+  unwrapDataKey,
+} from "../oauth/refresh_token.ts";
 import {
   type BlockHead,
   checkBlocks,
@@ -25,15 +32,7 @@ import {
   mintPersonalToken,
   parseCredential,
 } from "../oauth/credential.ts";
-import type { IssuedTokens } from "../oauth/token_response.ts";
-import { grantStore, setGrant } from "./grants.ts";
-import {
-  isFromLastRefresh,
-  isLastRefreshUnused,
-  limitReplays,
-  noteRevoked,
-} from "../oauth/refresh_token.ts";
-import type { AccessRecord } from "./issuance.ts";
+import { type AccessRecord, grantStore, setGrant } from "./grants.ts";
 import {
   accessTokenKey,
   blockHeadKey,

@@ -6,20 +6,24 @@
  * @module
  */
 import { checkBlocks, unlessBlocked } from "./blocks.ts";
-import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
+import {
+  fingerprint,
+  isSameSecret,
+  randomId,
+  seal,
+  unseal,
+} from "../crypto/crypto.ts";
 import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
-import { deriveKey } from "../oauth/data_key.ts";
+import { deriveKey } from "../oauth/refresh_token.ts";
 import type { Grant } from "../oauth/grant.ts";
 import {
   AUTHORIZATION_REQUEST_TTL_SECONDS,
   SIGN_IN_LEASE_SECONDS,
 } from "../oauth/lifetimes.ts";
-import { seal, unseal } from "../crypto/seal.ts";
 import { issueCode } from "./codes.ts";
-import type { Database, Found } from "../kv/database.ts";
+import type { Database, Found, Transaction, Write } from "../kv/database.ts";
 import { authorizationRequestKey } from "../kv/keys.ts";
 import { type Leasable, recordLeases } from "../kv/record_leases.ts";
-import type { Transaction, Write } from "../kv/transaction.ts";
 
 const responseKey = (handle: string) => deriveKey(handle, "code");
 

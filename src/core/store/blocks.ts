@@ -7,13 +7,17 @@
  * @module
  */
 import type { OAuthErrorCode } from "../errors.ts";
-import { shortClientId } from "../oauth/client_id.ts";
+import { shortClientId } from "../oauth/client.ts";
 import type { Grant } from "../oauth/grant.ts";
 import { refusedByBlock } from "../oauth/allowed_users.ts";
 import { machineSubject } from "../oauth/subject.ts";
-import type { Database, Entry } from "../kv/database.ts";
+import {
+  absent,
+  type Database,
+  type Entry,
+  type Transaction,
+} from "../kv/database.ts";
 import { blockHeadKey, blockKey } from "../kv/keys.ts";
-import { absent, type Transaction } from "../kv/transaction.ts";
 
 export interface Block {
   /** The subject of the person, or `client:` and the short ID of the client. */

@@ -9,23 +9,22 @@ import type { Grant } from "../oauth/grant.ts";
 import { type Lifetimes, USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import {
   deriveKey,
+  type IssuedTokens,
   newDataKey,
   unwrapDataKey,
   wrapDataKey,
-} from "../oauth/data_key.ts";
-import type { IssuedTokens } from "../oauth/token_response.ts";
-import { seal, unseal } from "../crypto/seal.ts";
+} from "../oauth/refresh_token.ts";
+import { seal, unseal } from "../crypto/crypto.ts";
 import { checkBlocks, unlessBlocked } from "./blocks.ts";
 import {
   type Database,
   type Entry,
   type Expiring,
   isFound,
+  type Write,
 } from "../kv/database.ts";
-import { setGrant } from "./grants.ts";
-import { issueTokens } from "./issuance.ts";
+import { issueTokens, setGrant } from "./grants.ts";
 import { codeKey, grantKey, upstreamKey } from "../kv/keys.ts";
-import type { Write } from "../kv/transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 const responseKey = (code: string) => deriveKey(code, "tokens");

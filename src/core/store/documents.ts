@@ -11,7 +11,7 @@ import {
   DOCUMENT_FRESH_SECONDS,
   DOCUMENT_TTL_SECONDS,
 } from "../oauth/lifetimes.ts";
-import { LatestMap } from "../latest_map.ts";
+import { LatestMap } from "../cache.ts";
 import type { Database, Expiring } from "../kv/database.ts";
 import { documentKey } from "../kv/keys.ts";
 

@@ -4,9 +4,13 @@
  * is no such record.
  * @module
  */
-import type { Database, Expiring } from "../kv/database.ts";
+import {
+  absent,
+  type Database,
+  type Expiring,
+  type Transaction,
+} from "../kv/database.ts";
 import { erasedKey } from "../kv/keys.ts";
-import { absent, type Transaction } from "../kv/transaction.ts";
 
 /**
  * The longest time in seconds for which a call admitted before the erasure may

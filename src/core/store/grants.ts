@@ -1,15 +1,31 @@
 /**
- * Grants: permissions of people for clients. A grant that ends stays as a
- * tombstone, so that nothing of it can be restored. The commit that ends it
- * deletes its provider tokens.
+ * Grants: permissions of people for clients; the issuance of their tokens, and the
+ * exchange of refresh tokens (rotation). A grant that ends stays as a tombstone,
+ * so that nothing of it can be restored. The commit that ends it deletes its
+ * provider tokens.
+ *
  * @module
  */
-import { shortClientId } from "../oauth/client_id.ts";
+import { shortClientId } from "../oauth/client.ts";
 import { isAddressEntry, isBlocked } from "../oauth/allowed_users.ts";
 import type { ListEntry } from "../oauth/list_entry.ts";
-import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
-import type { Database, Entry, Found } from "../kv/database.ts";
 import {
+  closeGrant,
+  extendGrant,
+  type Grant,
+  ledgerIdOf,
+} from "../oauth/grant.ts";
+import type {
+  Database,
+  Entry,
+  Expiring,
+  Found,
+  Transaction,
+  Write,
+} from "../kv/database.ts";
+import {
+  accessTokenKey,
+  blockHeadKey,
   grantKey,
   grantsOfSubjectKey,
   ledgerKey,
@@ -17,7 +33,25 @@ import {
 } from "../kv/keys.ts";
 import { OwnerList } from "../kv/owner_list.ts";
 import { listPerson, unlistPerson } from "./listed_people.ts";
-import type { Transaction, Write } from "../kv/transaction.ts";
+import {
+  mintCredential,
+  mintRefreshToken,
+  parseCredential,
+} from "../oauth/credential.ts";
+import type { Lifetimes } from "../oauth/lifetimes.ts";
+import {
+  type BlockHead,
+  checkBlocks,
+  knownBlocks,
+  unlessBlocked,
+} from "./blocks.ts";
+import type { UpstreamRecord } from "./upstream_tokens.ts";
+import { fingerprint } from "../crypto/crypto.ts";
+import {
+  type IssuedTokens,
+  makeExchange,
+  wrapDataKey,
+} from "../oauth/refresh_token.ts";
 
 /**
  * Adds a grant and its list entries to a commit. No other function writes them.
@@ -228,6 +262,159 @@ export function grantStore(
         );
         if (own.length > 0) yield own;
       }
+    },
+  };
+}
+
+export interface AccessRecord extends Expiring {
+  /**
+   * The grant's data key, encrypted with the access token; absent without a
+   * provider.
+   */
+  wrappedKey?: string;
+  /** The scopes of the token, if they are fewer than those of its grant. */
+  scopes?: readonly string[];
+  /**
+   * The time of the token response; absent if the grant has only this token.
+   */
+  issuedAt?: number;
+  /**
+   * The fingerprint of the refresh token that was exchanged for this token, if
+   * any.
+   */
+  exchanged?: string;
+}
+
+/** New tokens; they are valid once `write` is committed. */
+export interface Issuance {
+  tokens: IssuedTokens;
+  write(transaction: Transaction): Transaction;
+}
+
+/**
+ * Makes an access token, and a refresh token if the grant can be refreshed.
+ * @param grant the grant with its new lifetime
+ * @param options `exchanged`: the refresh token that is exchanged; if it was
+ * exchanged before, its `successor` is the refresh token that the client got
+ * then, and gets again
+ */
+export async function issueTokens(
+  grant: Grant,
+  { dataKey, scopes, now, lifetimes, exchanged }: {
+    lifetimes: Pick<Lifetimes, "accessTokenSeconds">;
+    dataKey: Uint8Array;
+    scopes: readonly string[];
+    now: number;
+    exchanged?: { refreshToken: string; successor?: string };
+  },
+): Promise<Issuance> {
+  const { id, refreshKey } = grant;
+  const accessToken = mintCredential("access_token", id);
+  const refreshToken = exchanged?.successor ??
+    (refreshKey && mintRefreshToken(id, refreshKey));
+  const expiresAt = Math.min(
+    now + lifetimes.accessTokenSeconds,
+    grant.expiresAt,
+  );
+  const tokens: IssuedTokens = { accessToken, refreshToken, scopes, expiresAt };
+  const [wrappedKey, wrappedForRefresh, exchange] = await Promise.all([
+    wrapDataKey(dataKey, id, accessToken),
+    refreshToken && wrapDataKey(dataKey, id, refreshToken),
+    refreshToken && exchanged &&
+    makeExchange(exchanged.refreshToken, tokens, id),
+  ]);
+  const access: AccessRecord = {
+    wrappedKey,
+    issuedAt: now,
+    expiresAt,
+    ...scopes !== grant.scopes && { scopes },
+    ...exchanged && { exchanged: fingerprint(exchanged.refreshToken) },
+  };
+  const issued: Grant = {
+    ...grant,
+    ...refreshToken && wrappedForRefresh && {
+      refreshTokens: {
+        current: fingerprint(refreshToken),
+        wrappedKey: wrappedForRefresh,
+        ...exchange && { exchange },
+      },
+    },
+  };
+  return {
+    tokens,
+    write: (transaction) =>
+      setGrant(unlessBlocked(transaction, grant), issued)
+        .create(accessTokenKey(accessToken), access),
+  };
+}
+
+export interface FoundRefreshToken {
+  grant: Entry<Grant>;
+  upstream: Entry<UpstreamRecord>;
+  isBlocked: boolean;
+}
+
+export function refreshTokenStore(database: Database, lifetimes: Lifetimes) {
+  const isBlocked = knownBlocks(database);
+
+  return {
+    /** Reads the records of a refresh token; undefined for any other text. */
+    async read(refreshToken: string): Promise<FoundRefreshToken | undefined> {
+      const credential = parseCredential(refreshToken);
+      if (credential?.kind !== "refresh_token") return undefined;
+      const { grantId } = credential;
+      const [grant, upstream, head] = await database.getMany<
+        [Grant, UpstreamRecord, BlockHead]
+      >([grantKey(grantId), upstreamKey(grantId), blockHeadKey()]);
+      return {
+        grant,
+        upstream,
+        isBlocked: !!grant.value && await isBlocked(head, grant.value),
+      };
+    },
+
+    /**
+     * Makes the tokens for which a refresh token is exchanged. They are valid
+     * once `write` is committed; that fails if the grant has changed since it
+     * was read.
+     * @param read the grant as it was read, which the commit checks
+     * @param options `grant`: the new state of the grant; `successor`: the
+     * current refresh token, if `refreshToken` was exchanged for it before
+     * and its client gets it again
+     */
+    async exchange(
+      refreshToken: string,
+      { grant: read }: FoundRefreshToken,
+      { grant, dataKey, scopes, successor }: {
+        grant: Grant;
+        dataKey: Uint8Array;
+        scopes: readonly string[];
+        successor?: string;
+      },
+    ): Promise<Issuance> {
+      const now = database.now();
+      const used = extendGrant(grant, { refreshable: true, now, lifetimes });
+      const { tokens, write } = await issueTokens(used, {
+        dataKey,
+        scopes,
+        now,
+        lifetimes,
+        exchanged: { refreshToken, successor },
+      });
+      return { tokens, write: (transaction) => write(transaction.check(read)) };
+    },
+
+    /**
+     * Commits an exchange. Returns false if another request changed the grant
+     * first.
+     *
+     * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
+     * or the client is blocked
+     */
+    async commit({ write }: Issuance, grant: Grant): Promise<boolean> {
+      if (await database.commit(write)) return true;
+      await checkBlocks(database, grant, "invalid_grant");
+      return false;
     },
   };
 }

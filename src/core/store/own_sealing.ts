@@ -6,7 +6,7 @@
 import { within } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { type Logger, logRepeated } from "../log/log.ts";
-import { keyRing } from "../crypto/key_ring.ts";
+import { keyRing } from "../crypto/crypto.ts";
 import type { Sealed, Sealing } from "../crypto/sealing.ts";
 
 /** A failure of the author's own encryption. No data is lost. */

@@ -5,7 +5,7 @@
  */
 import type { Database, Entry } from "../kv/database.ts";
 import { secretKey } from "../kv/keys.ts";
-import { shared } from "../shared.ts";
+import { shared } from "../cache.ts";
 
 export type SecretStore = ReturnType<typeof secretStore>;
 

@@ -18,15 +18,14 @@ import {
   type Entry,
   type Expiring,
   type Found,
+  type Transaction,
 } from "../kv/database.ts";
 import { listedSessionKey, sessionKey, sessionsOfKey } from "../kv/keys.ts";
 import { ENDED_PER_COMMIT, inParts, OwnerList } from "../kv/owner_list.ts";
-import type { Transaction } from "../kv/transaction.ts";
-import { LatestMap } from "../latest_map.ts";
+import { LatestMap, recent } from "../cache.ts";
 import type { SessionRevision } from "../protocol/revisions.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { isErased, unlessErased } from "./erased.ts";
-import { recent } from "./recent.ts";
 import { forgetReplies } from "./replies.ts";
 
 /** The lifetime of a session after its last use. */

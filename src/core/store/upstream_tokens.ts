@@ -3,16 +3,16 @@
  * them.
  * @module
  */
-import { seal, unseal } from "../crypto/seal.ts";
+import { seal, unseal } from "../crypto/crypto.ts";
 import {
   type Database,
   type Entry,
   type Found,
   isFound,
+  type Write,
 } from "../kv/database.ts";
 import { upstreamKey } from "../kv/keys.ts";
 import { type Leasable, recordLeases } from "../kv/record_leases.ts";
-import type { Write } from "../kv/transaction.ts";
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 
 export interface UpstreamRecord extends Leasable {

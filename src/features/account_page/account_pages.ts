@@ -8,7 +8,7 @@
 import type { Context, Hono, MiddlewareHandler } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
 import { HttpError } from "../../core/errors.ts";
-import type { Outcome } from "../../core/log/request.ts";
+import type { Outcome } from "../../core/log/log.ts";
 import { personName } from "../../core/oauth/person.ts";
 import {
   AccountPage,

@@ -5,7 +5,7 @@
  */
 import { ofServer } from "../../core/store/opened_server.ts";
 import type { KnownPerson } from "../../core/oauth/grant.ts";
-import { randomId } from "../../core/crypto/crypto.ts";
+import { randomId, seal, unseal } from "../../core/crypto/crypto.ts";
 import {
   type BlockHead,
   checkBlocks,
@@ -26,8 +26,7 @@ import {
   madeTokenKey,
 } from "../../core/kv/keys.ts";
 import { OwnerList } from "../../core/kv/owner_list.ts";
-import { deriveKey } from "../../core/oauth/data_key.ts";
-import { seal, unseal } from "../../core/crypto/seal.ts";
+import { deriveKey } from "../../core/oauth/refresh_token.ts";
 
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 

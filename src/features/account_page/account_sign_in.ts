@@ -11,11 +11,12 @@ import {
   fingerprint,
   isSameSecret,
   randomId,
+  seal,
+  unseal,
 } from "../../core/crypto/crypto.ts";
-import { seal, unseal } from "../../core/crypto/seal.ts";
 import { HttpError } from "../../core/errors.ts";
 import { isBlocked, refusedByBlock } from "../../core/oauth/allowed_users.ts";
-import { deriveKey } from "../../core/oauth/data_key.ts";
+import { deriveKey } from "../../core/oauth/refresh_token.ts";
 import { now } from "../../core/clock.ts";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../core/oauth/lifetimes.ts";
 import { isSubjectOfOther, subjectOf } from "../../core/oauth/subject.ts";

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { seal, unseal } from "../../core/crypto/seal.ts";
-import { deriveKey } from "../../core/oauth/data_key.ts";
+import { seal, unseal } from "../../core/crypto/crypto.ts";
+import { deriveKey } from "../../core/oauth/refresh_token.ts";
 
 /**
  * Makes the functions that encrypt and decrypt a session's values of one

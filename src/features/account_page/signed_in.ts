@@ -24,7 +24,7 @@ import {
 } from "./account_sessions.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import { unlessBlocked } from "../../core/store/blocks.ts";
-import type { Write } from "../../core/kv/transaction.ts";
+import type { Write } from "../../core/kv/database.ts";
 
 export interface SignedIn {
   id: string;

@@ -14,7 +14,7 @@ import { base64url, randomId } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
 import { titleOf } from "../../authoring/account.ts";
 import { redirect } from "../../core/http/browser.ts";
-import { deriveKey } from "../../core/oauth/data_key.ts";
+import { deriveKey } from "../../core/oauth/refresh_token.ts";
 import { parseGrantedScopes } from "../../core/oauth/given_scopes.ts";
 import { codeChallenge } from "../../core/oauth/pkce.ts";
 import { stateStore } from "../../core/store/once.ts";

@@ -29,7 +29,11 @@ import type {
   NeedsMode,
 } from "../../core/mcp/exchange/needs.ts";
 import { isMachineSubject } from "../../core/oauth/subject.ts";
-import { AccountKeys, withToolErrors } from "./account_keys.ts";
+import {
+  AccountKeys,
+  KeyRefusalWatch,
+  withToolErrors,
+} from "./account_keys.ts";
 import {
   hasSeveral,
   isConnectable,
@@ -52,7 +56,6 @@ import {
   connectQuestion,
   type MissingAccount,
 } from "./connect_question.ts";
-import { KeyRefusalWatch } from "./key_refusals.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 import { mcpAccountOf, openMcpAccount } from "./mcp_accounts.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";

@@ -12,8 +12,7 @@ import type {
 } from "../../authoring/account.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { accountFetch } from "../../core/provider/account_fetch.ts";
-import type { OpenedAccount } from "./account_keys.ts";
-import type { KeyRefusalWatch } from "./key_refusals.ts";
+import type { KeyRefusalWatch, OpenedAccount } from "./account_keys.ts";
 
 /**
  * Makes the `fetch` of an account with a pasted key. It records when the

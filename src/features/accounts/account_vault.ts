@@ -12,24 +12,28 @@ import {
   findReplaced,
   type NewAccount,
   newAccountKey,
-} from "./account_replacement.ts";
-import { accountSeals } from "./account_seals.ts";
+} from "./begun_account.ts";
 import {
   type AccountEntry,
   type AccountRecord,
+  accountSeals,
   accountStore,
   type AccountUse,
 } from "./accounts.ts";
-import type { Database, Expiring, Found } from "../../core/kv/database.ts";
+import type {
+  Database,
+  Expiring,
+  Found,
+  Write,
+} from "../../core/kv/database.ts";
 import { accountKey } from "../../core/kv/keys.ts";
-import { recent } from "../../core/store/recent.ts";
+import { recent } from "../../core/cache.ts";
 import { revocationQueue } from "./revocation_queue.ts";
 import {
   isOtherAccount,
   newRevocationKey,
   queueRevocation,
 } from "./revocation_record.ts";
-import type { Write } from "../../core/kv/transaction.ts";
 
 export const MAX_ACCOUNTS = 50;
 

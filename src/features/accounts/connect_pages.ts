@@ -20,12 +20,14 @@ import { ConnectPage } from "./connect_page.tsx";
 import { page } from "../../core/pages/respond.ts";
 import {
   accountIdOf,
+  type AccountOfCall,
+  accountsAt,
+  findBegun,
   findReplaced,
+  isSameAccount,
   type NewAccount,
   originOf,
-} from "./account_replacement.ts";
-import type { AccountOfCall } from "./begun_account.ts";
-import { accountsAt, findBegun, isSameAccount } from "./begun_account.ts";
+} from "./begun_account.ts";
 import type { AccountStore } from "./accounts.ts";
 import type { AccountVault } from "./account_vault.ts";
 import type { Wait } from "../questions/waits.ts";

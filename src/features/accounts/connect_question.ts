@@ -7,7 +7,7 @@ import { type ConnectableService, titleOf } from "../../authoring/account.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
 import type { AccountRecord } from "./accounts.ts";
 import type { AccountOfCall } from "./begun_account.ts";
-import { refusalWords } from "./key_refusals.ts";
+import { refusalWords } from "./account_keys.ts";
 import { connectAddress, type WaitPages } from "../questions/page_questions.ts";
 
 export interface MissingAccount {

@@ -6,7 +6,7 @@
  */
 import type { OpenFeature } from "../../core/server/feature.ts";
 import type { FindNeeds } from "../../core/mcp/exchange/needs.ts";
-import { shared } from "../../core/shared.ts";
+import { shared } from "../../core/cache.ts";
 import type { OnAccountPage } from "../account_page/feature.ts";
 import { needsAddition } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";

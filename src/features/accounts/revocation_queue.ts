@@ -5,12 +5,10 @@
  * @module
  */
 import type { Sealing } from "../../core/crypto/sealing.ts";
-import { accountSeals } from "./account_seals.ts";
-import type { AccountRecord } from "./accounts.ts";
-import type { Database, Found } from "../../core/kv/database.ts";
+import { type AccountRecord, accountSeals } from "./accounts.ts";
+import type { Database, Found, Write } from "../../core/kv/database.ts";
 import { revocationKey } from "../../core/kv/keys.ts";
 import { isOtherAccount, type RevocationRecord } from "./revocation_record.ts";
-import type { Write } from "../../core/kv/transaction.ts";
 
 /** The seconds after which another process may try. */
 const LEASE_SECONDS = 40;

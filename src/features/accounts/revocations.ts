@@ -6,7 +6,7 @@
  * @module
  * @see RFC 7009
  */
-import { shared } from "../../core/shared.ts";
+import { shared } from "../../core/cache.ts";
 import type { Database, Found } from "../../core/kv/database.ts";
 import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
 import { outsideTrace } from "../../core/telemetry/current.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { shared } from "../../core/shared.ts";
+import { LatestMap, shared } from "../../core/cache.ts";
 import { ACCOUNTS } from "./settings.ts";
 import {
   type AccountService,
@@ -16,7 +16,6 @@ import { ToolError } from "../../authoring/tool.ts";
 import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Sealing } from "../../core/crypto/sealing.ts";
-import { LatestMap } from "../../core/latest_map.ts";
 import type { Logger } from "../../core/log/log.ts";
 import { Renewals } from "../../core/provider/renewals.ts";
 import type { ListedProvider } from "../../core/settings/providers.ts";

@@ -14,7 +14,7 @@ import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { listTool } from "../../core/catalogue/descriptions.ts";
 import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
 import { LINKS_META } from "../../core/protocol/not_yet.ts";
-import { errorResult } from "../../core/protocol/tool_result.ts";
+import { errorResult } from "../../core/protocol/results.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import type { Config } from "../../core/settings/config.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";

@@ -20,7 +20,7 @@ import type { ApproveRun, ToolRun } from "../../core/mcp/exchange/engine.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../work/journal.ts";
-import { errorResult } from "../../core/protocol/tool_result.ts";
+import { errorResult } from "../../core/protocol/results.ts";
 import type { ApproveParts } from "../../core/server/feature.ts";
 import { hasPage, type WaitPages } from "../questions/page_questions.ts";
 import { addressOfWork } from "../work/task_call.ts";

@@ -5,10 +5,14 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Database, Entry } from "../../core/kv/database.ts";
+import type {
+  Database,
+  Entry,
+  Transaction,
+  Write,
+} from "../../core/kv/database.ts";
 import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
 import { persist } from "../../core/kv/persist.ts";
-import type { Transaction, Write } from "../../core/kv/transaction.ts";
 import {
   type ApprovalState,
   bytesOf,

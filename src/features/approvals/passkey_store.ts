@@ -6,9 +6,8 @@
  * @module
  */
 import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
-import type { Database, Expiring } from "../../core/kv/database.ts";
+import type { Database, Expiring, Write } from "../../core/kv/database.ts";
 import { passkeysGoneKey, passkeysKey } from "../../core/kv/keys.ts";
-import type { Write } from "../../core/kv/transaction.ts";
 
 /** The seconds for which passkeys are stored after their last use. */
 export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;

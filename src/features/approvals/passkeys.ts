@@ -11,7 +11,7 @@ import { fingerprint } from "../../core/crypto/crypto.ts";
 import { canonicalJson } from "../../core/json.ts";
 import type { CallApproval } from "./call_approval.ts";
 import { HttpError } from "../../core/errors.ts";
-import type { Write } from "../../core/kv/transaction.ts";
+import type { Write } from "../../core/kv/database.ts";
 import { ofServer } from "../../core/store/opened_server.ts";
 import {
   ALGORITHMS,

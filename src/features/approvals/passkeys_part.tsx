@@ -23,7 +23,7 @@ import {
 import { now } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { redirect } from "../../core/http/browser.ts";
-import type { Write } from "../../core/kv/transaction.ts";
+import type { Write } from "../../core/kv/database.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { AccountForm } from "../../core/pages/layout.tsx";

@@ -5,13 +5,15 @@
  *
  * @module
  */
-import { seal, unseal } from "../../core/crypto/seal.ts";
+import { seal, unseal } from "../../core/crypto/crypto.ts";
 import {
   type Database,
   type Entry,
   type Expiring,
   type Found,
   isFound,
+  type Transaction,
+  type Write,
 } from "../../core/kv/database.ts";
 import {
   listedReceiptKey,
@@ -20,9 +22,8 @@ import {
   receiptsOfKey,
 } from "../../core/kv/keys.ts";
 import { OwnerList } from "../../core/kv/owner_list.ts";
-import type { Transaction, Write } from "../../core/kv/transaction.ts";
 import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
-import type { Outcome } from "../../core/log/request.ts";
+import type { Outcome } from "../../core/log/log.ts";
 import { ofServer } from "../../core/store/opened_server.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 import type { Config } from "../../core/settings/config.ts";

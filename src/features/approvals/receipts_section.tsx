@@ -6,7 +6,7 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import type { Outcome } from "../../core/log/request.ts";
+import type { Outcome } from "../../core/log/log.ts";
 import {
   ClientName,
   displayName,

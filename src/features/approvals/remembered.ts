@@ -5,15 +5,15 @@
  * @module
  */
 import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
-import { seal, unseal } from "../../core/crypto/seal.ts";
+import { seal, unseal } from "../../core/crypto/crypto.ts";
 import type {
   Database,
   Entry,
   Expiring,
   Found,
+  Write,
 } from "../../core/kv/database.ts";
 import { rememberedKey } from "../../core/kv/keys.ts";
-import type { Write } from "../../core/kv/transaction.ts";
 import type { Grant } from "../../core/oauth/grant.ts";
 import { findGrant } from "../questions/wait_record.ts";
 import { secretStore } from "../../core/store/secrets.ts";

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { Write } from "../../core/kv/transaction.ts";
+import type { Write } from "../../core/kv/database.ts";
 import type { WaitStore } from "../questions/waits.ts";
 import type { CallApproval } from "./call_approval.ts";
 import type { RememberedApproval } from "./remembered.ts";

@@ -4,8 +4,12 @@
  *
  * @module
  */
-import { type Database, type Entry, isFound } from "../../core/kv/database.ts";
-import type { Transaction } from "../../core/kv/transaction.ts";
+import {
+  type Database,
+  type Entry,
+  isFound,
+  type Transaction,
+} from "../../core/kv/database.ts";
 import { USED_SECONDS } from "../questions/wait_answer.ts";
 import { putWait, type WaitRecord } from "../questions/wait_record.ts";
 import type { Wait, WaitStore } from "../questions/waits.ts";

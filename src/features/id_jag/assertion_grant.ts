@@ -32,8 +32,8 @@ import {
   subjectOf,
   type TrustedIssuer,
 } from "../../core/oauth/subject.ts";
-import type { IssuedTokens } from "../../core/oauth/token_response.ts";
-import type { Write } from "../../core/kv/transaction.ts";
+import type { IssuedTokens } from "../../core/oauth/refresh_token.ts";
+import type { Write } from "../../core/kv/database.ts";
 import { assertionVerifier } from "./assertion_issuers.ts";
 import { usualMembershipClaims } from "../../core/provider/identity.ts";
 import type { ProviderApplication } from "../../core/settings/application.ts";

@@ -5,8 +5,7 @@
  * @module
  */
 import { type CallInWords, CallsSection, outcomeOf } from "./calls_section.tsx";
-import { failuresFirst } from "./call_list.ts";
-import type { LedgerStore } from "./ledger.ts";
+import { failuresFirst, type LedgerStore } from "./ledger.ts";
 import { clientName } from "../../core/oauth/client.ts";
 import { isMachine } from "../../core/oauth/configured_client.ts";
 import { type Grant, ledgerIdOf } from "../../core/oauth/grant.ts";

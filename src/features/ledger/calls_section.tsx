@@ -6,8 +6,8 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import type { Outcome } from "../../core/log/request.ts";
-import type { LedgerEntry } from "./call_list.ts";
+import type { Outcome } from "../../core/log/log.ts";
+import type { LedgerEntry } from "./ledger.ts";
 import {
   ClientName,
   displayName,

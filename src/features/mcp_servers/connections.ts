@@ -15,7 +15,7 @@ import { Client } from "../../../packages/client/mod.ts";
 import type { ClientOptions } from "../../../packages/client/mod.ts";
 import { unlessAborted } from "../../core/clock.ts";
 import { isObject } from "../../core/json.ts";
-import { LatestMap } from "../../core/latest_map.ts";
+import { LatestMap } from "../../core/cache.ts";
 
 /** The time for which a server's revision is cached. */
 const KNOWN_MILLISECONDS = 3_600_000;

@@ -23,7 +23,7 @@ import {
 } from "../../core/net/bounded_answer.ts";
 import { RpcCode } from "../../core/errors.ts";
 import { STATELESS_REVISION } from "../../core/protocol/revisions.ts";
-import { MAX_BODY_VALUES } from "../../core/protocol/transport.ts";
+import { MAX_BODY_VALUES } from "../../core/protocol/messages.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "../../core/mcp/exchange/held_answers.ts";

@@ -9,9 +9,9 @@
 import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
-import { LatestMap } from "../../core/latest_map.ts";
+import { LatestMap } from "../../core/cache.ts";
 import { isLoopback, registeredDomain } from "../../core/net/url.ts";
-import { documentUrl } from "../../core/oauth/client_id.ts";
+import { documentUrl } from "../../core/oauth/client.ts";
 import { buildAuthorizationUrl } from "../../core/provider/authorization_url.ts";
 import {
   metadataReader,

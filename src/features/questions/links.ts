@@ -9,7 +9,7 @@ import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import type { AskingCall, Link } from "../../core/mcp/exchange/work.ts";
 import { codeOfStatus } from "../../core/protocol/messages.ts";
 import { LINKS_META } from "../../core/protocol/not_yet.ts";
-import { errorResult } from "../../core/protocol/tool_result.ts";
+import { errorResult } from "../../core/protocol/results.ts";
 
 function personText(links: readonly Link[]): string {
   return [

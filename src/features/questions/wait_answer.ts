@@ -12,9 +12,10 @@ import {
   type Entry,
   type Found,
   isFound,
+  type Transaction,
+  type Write,
 } from "../../core/kv/database.ts";
 import { waitKey } from "../../core/kv/keys.ts";
-import type { Transaction, Write } from "../../core/kv/transaction.ts";
 import {
   bytesOf,
   dropWait,

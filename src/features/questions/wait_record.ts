@@ -6,7 +6,7 @@
  * @module
  */
 import type { Grant } from "../../core/oauth/grant.ts";
-import { seal, unseal } from "../../core/crypto/seal.ts";
+import { seal, unseal } from "../../core/crypto/crypto.ts";
 import { ChallengeError, HttpError, StorageError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type {

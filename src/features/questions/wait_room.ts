@@ -6,7 +6,7 @@
  */
 import { LimitError } from "../../core/errors.ts";
 import type { Found } from "../../core/kv/database.ts";
-import { LatestMap } from "../../core/latest_map.ts";
+import { LatestMap } from "../../core/cache.ts";
 import {
   isSameClient,
   type ListedWait,

@@ -7,7 +7,12 @@
 import { ofServer } from "../../core/store/opened_server.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { Database, Found } from "../../core/kv/database.ts";
+import {
+  absent,
+  type Database,
+  type Found,
+  type Transaction,
+} from "../../core/kv/database.ts";
 import { OwnerList } from "../../core/kv/owner_list.ts";
 import {
   listedWaitKey,
@@ -15,7 +20,6 @@ import {
   waitOfAskerKey,
   waitsOfKey,
 } from "../../core/kv/keys.ts";
-import { absent, type Transaction } from "../../core/kv/transaction.ts";
 import {
   expireWait,
   isToBeTaken,

@@ -18,7 +18,7 @@ import {
   methodNotFound,
   shown,
 } from "../../core/protocol/messages.ts";
-import type { Pages } from "../../core/protocol/printer.ts";
+import type { Pages } from "../../core/protocol/results.ts";
 import {
   type CompiledSkill,
   compileSkill,

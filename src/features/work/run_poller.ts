@@ -9,7 +9,7 @@ import { logRepeated } from "../../core/log/log.ts";
 import { tidy } from "../../core/kv/persist.ts";
 import { type Claim, type Wake, wakeStore } from "./run_record.ts";
 import { outsideTrace } from "../../core/telemetry/current.ts";
-import { CallerBound } from "../../core/mcp/exchange/caller_bound.ts";
+import { CallerBound } from "../../core/mcp/exchange/limits.ts";
 import type { TaskParts } from "./task_work.ts";
 
 const MAX_RUNS_PER_ROUND = 32;

@@ -19,7 +19,7 @@ import {
   TASK_STATUS,
   UNKNOWN_TASK,
 } from "../../core/protocol/not_yet.ts";
-import { errorResult, resultOf } from "../../core/protocol/tool_result.ts";
+import { errorResult, resultOf } from "../../core/protocol/results.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { RpcCode, RpcError } from "../../core/errors.ts";
 import { TASKS_EXTENSION } from "../../core/catalogue/printed_lists.ts";

@@ -10,6 +10,8 @@ import {
   type CompiledTool,
   isAlwaysTask,
   mayOutlast,
+  type ParsedInput,
+  parseInput,
 } from "../../core/catalogue/compiled_tool.ts";
 import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import { follow } from "../../core/mcp/exchange/author_code.ts";
@@ -19,8 +21,11 @@ import type {
   LongCalls,
   PreparedCall,
 } from "../../core/mcp/methods/method_engine.ts";
-import { print } from "../../core/mcp/methods/tool_call.ts";
-import { findNeeds, runAround } from "../../core/mcp/methods/tool_run.ts";
+import {
+  findNeeds,
+  print,
+  runAround,
+} from "../../core/mcp/methods/tool_call.ts";
 import type { ToolRun } from "../../core/mcp/exchange/engine.ts";
 import { argumentsOf, invalidParams } from "../../core/protocol/messages.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
@@ -53,12 +58,8 @@ import {
   missingScopes,
 } from "../../core/caller.ts";
 import type { JsonObject } from "../../core/json.ts";
-import {
-  type ParsedInput,
-  parseInput,
-} from "../../core/catalogue/parse_input.ts";
 import type { Engine } from "../../core/mcp/exchange/engine.ts";
-import { inputErrorText } from "../../core/protocol/tool_result.ts";
+import { inputErrorText } from "../../core/protocol/results.ts";
 import type { Claim, RunBeginning, RunRecord } from "./run_record.ts";
 import { reportRun } from "../../core/mcp/exchange/report.ts";
 import type { QuestionPages } from "../../core/mcp/exchange/work.ts";

@@ -25,7 +25,7 @@ import { isObject } from "../../core/json.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isTerminal } from "./task_record.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../../core/protocol/not_yet.ts";
-import { errorResult, resultOf } from "../../core/protocol/tool_result.ts";
+import { errorResult, resultOf } from "../../core/protocol/results.ts";
 import { TaskRelay, waitForTask } from "./task_wait.ts";
 
 export async function getTask(call: LastingCall): Promise<Answer> {

@@ -24,11 +24,12 @@ import {
   type TaskWork,
 } from "./task_work.ts";
 import { HttpError, LimitError, RpcCode } from "../../core/errors.ts";
-import { CallerBound, MANY } from "../../core/mcp/exchange/caller_bound.ts";
 import {
+  CallerBound,
   longMessageBudget,
+  MANY,
   type MessageHolder,
-} from "../../core/mcp/exchange/long_messages.ts";
+} from "../../core/mcp/exchange/limits.ts";
 import type { Claim } from "./run_record.ts";
 
 /** The maximum time for which `wake` waits for the work that it claimed. */

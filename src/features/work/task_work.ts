@@ -9,8 +9,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Context } from "../../authoring/context.ts";
 import type { Authenticated } from "../../core/caller.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { Logger } from "../../core/log/log.ts";
-import type { Outcome } from "../../core/log/request.ts";
+import type { Logger, Outcome } from "../../core/log/log.ts";
 import type { Database } from "../../core/kv/database.ts";
 import type { Claim, NewRun, RunBeginning } from "./run_record.ts";
 import {
@@ -26,8 +25,8 @@ import type { Call } from "../../core/mcp/exchange/call.ts";
 import type {
   CallerBound,
   LimitKey,
-} from "../../core/mcp/exchange/caller_bound.ts";
-import type { MessageHolder } from "../../core/mcp/exchange/long_messages.ts";
+  MessageHolder,
+} from "../../core/mcp/exchange/limits.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
 import { RpcCode } from "../../core/errors.ts";
 import type { TaskMessages } from "./task_record.ts";

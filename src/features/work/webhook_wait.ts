@@ -15,7 +15,7 @@ import {
 import { askInTurn } from "../../core/mcp/exchange/in_turn.ts";
 import { persist, tidy } from "../../core/kv/persist.ts";
 import { listOfWaits } from "./run_record.ts";
-import { type LimitKey, MANY } from "../../core/mcp/exchange/caller_bound.ts";
+import { type LimitKey, MANY } from "../../core/mcp/exchange/limits.ts";
 import type { DurableSteps } from "./durable_steps.ts";
 import type { WorkParking } from "../../core/mcp/exchange/work.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { compactDecrypt, CompactEncrypt, decodeProtectedHeader } from "jose";
-import { newDataKey } from "../../../src/core/oauth/data_key.ts";
-import { seal, unseal } from "../../../src/core/crypto/seal.ts";
+import { newDataKey } from "../../../src/core/oauth/refresh_token.ts";
+import { seal, unseal } from "../../../src/core/crypto/crypto.ts";
 
 Deno.test("unseal() gives back what was sealed, with the key and the context", async () => {
   const key = newDataKey();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { DocumentError } from "../../../src/core/auth/clients/fetch_bounds.ts";
 import { UpstreamError } from "../../../src/core/provider/provider.ts";
-import { shortClientId } from "../../../src/core/oauth/client_id.ts";
+import { shortClientId } from "../../../src/core/oauth/client.ts";
 import { parseCredential } from "../../../src/core/oauth/credential.ts";
 import type { LogEvent } from "../../../src/core/log/log.ts";
 import { recordLog } from "../../kit/log.ts";

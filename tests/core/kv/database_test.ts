@@ -6,10 +6,10 @@ import {
   Database,
   type Entry,
   MAX_CHECKS,
+  type Transaction,
 } from "../../../src/core/kv/database.ts";
 import { KvUsageError } from "../../../src/core/kv/kv_error.ts";
 import { whileLocked } from "../../../src/core/kv/persist.ts";
-import type { Transaction } from "../../../src/core/kv/transaction.ts";
 import { fiftyAtOnce, test } from "../../kit/databases.ts";
 import { losing } from "../../kit/overtaken_kv.ts";
 import { HastyTimers } from "../../kit/timers.ts";

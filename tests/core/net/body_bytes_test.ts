@@ -5,8 +5,8 @@ import { parseAddress } from "../../../src/core/net/address.ts";
 import {
   BodyClock,
   MAX_ARRIVING_BODIES,
+  readBytes,
 } from "../../../src/core/net/body_bytes.ts";
-import { readBytes } from "../../../src/core/net/read_bytes.ts";
 import { HttpError } from "../../../src/core/errors.ts";
 import { createServer } from "../../../src/server.ts";
 import type { Server } from "../../../src/core/server/server_options.ts";

@@ -12,7 +12,7 @@ import {
   isUnknownKey,
   parseClientCredentials,
   verifyClientAssertion,
-} from "../../../src/core/oauth/client_authentication.ts";
+} from "../../../src/core/auth/clients/client_directory.ts";
 import { ASSERTION_MAX_TTL_SECONDS } from "../../../src/core/oauth/lifetimes.ts";
 import { Parameters } from "../../../src/core/oauth/parameters.ts";
 

@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  documentUrl,
-  isKnownClient,
-} from "../../../src/core/oauth/client_id.ts";
+import { documentUrl, isKnownClient } from "../../../src/core/oauth/client.ts";
 
 const DOCUMENT = "https://app.example.com/client.json";
 

@@ -10,7 +10,7 @@ import {
   newDataKey,
   unwrapDataKey,
   wrapDataKey,
-} from "../../../src/core/oauth/data_key.ts";
+} from "../../../src/core/oauth/refresh_token.ts";
 
 Deno.test("deriveKey() is HKDF-SHA-256 without a salt, as another has it", () => {
   const info = "tool-server successor";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import type { Grant } from "../../../src/core/oauth/grant.ts";
+import {
+  effectiveScopesBy,
+  type Grant,
+} from "../../../src/core/oauth/grant.ts";
 import { parseConfiguredClients } from "../../../src/core/oauth/configured_client.ts";
-import { effectiveScopesBy } from "../../../src/core/oauth/effective_scopes.ts";
 import { parseListEntry } from "../../../src/core/oauth/list_entry.ts";
 import { known } from "../../kit/known.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { newGrantId } from "../../../src/core/oauth/credential.ts";
-import { documentUrl } from "../../../src/core/oauth/client_id.ts";
+import { documentUrl } from "../../../src/core/oauth/client.ts";
 import {
   bindingOf,
   callerOf,

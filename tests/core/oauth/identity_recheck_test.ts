@@ -1,7 +1,6 @@
 /** The time for which a provider's word about a person counts. */
 import assert from "node:assert/strict";
-import { identityRecheck } from "../../../src/core/oauth/identity_recheck.ts";
-import type { Grant } from "../../../src/core/oauth/grant.ts";
+import { type Grant, identityRecheck } from "../../../src/core/oauth/grant.ts";
 import { permissionsOf } from "../../../src/core/oauth/permissions.ts";
 import { parseListEntry } from "../../../src/core/oauth/list_entry.ts";
 import { known } from "../../kit/known.ts";

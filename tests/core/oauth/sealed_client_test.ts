@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { registerClient } from "../../../src/core/oauth/client.ts";
 import {
   CLIENT_ID_MAX_CHARACTERS,
   isSealedClientId,
+  registerClient,
   shortClientId,
-} from "../../../src/core/oauth/client_id.ts";
+} from "../../../src/core/oauth/client.ts";
 import {
   sealClient,
   unsealClient,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { printTokenResponse } from "../../../src/core/oauth/token_response.ts";
+import { printTokenResponse } from "../../../src/core/oauth/refresh_token.ts";
 
 Deno.test("printTokenResponse() has what RFC 6749 §5.1 has", () => {
   const tokens = { accessToken: "a", scopes: ["x", "y"], expiresAt: 110 };

@@ -4,7 +4,7 @@ import {
   checkParamHeaders,
   checkStandardHeaders,
   decodeHeaderValue,
-} from "../../../src/core/protocol/headers.ts";
+} from "../../../src/core/protocol/request_meta.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { RpcRequest } from "../../../src/core/protocol/messages.ts";
 import { refuses } from "../../kit/refuses.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { parseInput } from "../../../src/core/catalogue/parse_input.ts";
-import { inputErrorText } from "../../../src/core/protocol/tool_result.ts";
+import { parseInput } from "../../../src/core/catalogue/compiled_tool.ts";
+import { inputErrorText } from "../../../src/core/protocol/results.ts";
 
 const MANY = 9900;
 

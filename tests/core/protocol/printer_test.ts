@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   printPages,
   statelessPrinter,
-} from "../../../src/core/protocol/printer.ts";
+} from "../../../src/core/protocol/results.ts";
 import { refuses } from "../../kit/refuses.ts";
 
 const SERVER = "io.modelcontextprotocol/serverInfo";

@@ -5,7 +5,7 @@ import {
   inputErrorText,
   resultOf,
   structuredResult,
-} from "../../../src/core/protocol/tool_result.ts";
+} from "../../../src/core/protocol/results.ts";
 
 const TEXT = { type: "text" as const, text: "a" };
 

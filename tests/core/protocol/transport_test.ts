@@ -9,7 +9,7 @@ import {
   MAX_BODY_VALUES,
   readBody,
   SLICE_BYTES,
-} from "../../../src/core/protocol/transport.ts";
+} from "../../../src/core/protocol/messages.ts";
 import { refuses, rejects } from "../../kit/refuses.ts";
 
 function isStatus(status: number) {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { leasedRefresh } from "../../../src/core/provider/leased_refresh.ts";
+import {
+  leasedRefresh,
+  type LeasedTokenStore,
+  type TokenIssuer,
+} from "../../../src/core/provider/leased_refresh.ts";
 import { UpstreamError } from "../../../src/core/provider/provider.ts";
-import type {
-  LeasedTokenStore,
-  TokenIssuer,
-} from "../../../src/core/provider/stored_tokens.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { StorageError } from "../../../src/core/errors.ts";
 import { until } from "../../kit/wait.ts";

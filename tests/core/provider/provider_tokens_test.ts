@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { ChallengeError, StorageError } from "../../../src/core/errors.ts";
-import { newDataKey } from "../../../src/core/oauth/data_key.ts";
-import { seal } from "../../../src/core/crypto/seal.ts";
-import { Database, type Found } from "../../../src/core/kv/database.ts";
+import { newDataKey } from "../../../src/core/oauth/refresh_token.ts";
+import { seal } from "../../../src/core/crypto/crypto.ts";
+import {
+  Database,
+  type Found,
+  type Write,
+} from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
 import { upstreamKey } from "../../../src/core/kv/keys.ts";
-import type { Write } from "../../../src/core/kv/transaction.ts";
 import type { Leasable } from "../../../src/core/kv/record_leases.ts";
 import { upstreamTokenStore } from "../../../src/core/store/upstream_tokens.ts";
 import { signInProviders } from "../../../src/core/provider/sign_in_providers.ts";

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { type Context, Hono } from "@hono/hono";
 import { bodyLimit } from "@hono/hono/body-limit";
 import type { RoutesContext } from "../../../src/core/server/server_options.ts";
-import { longMessageBudget } from "../../../src/core/mcp/exchange/long_messages.ts";
-import { networkKey } from "../../../src/core/mcp/exchange/caller_bound.ts";
+import {
+  longMessageBudget,
+  networkKey,
+} from "../../../src/core/mcp/exchange/limits.ts";
 import { MAX_ARRIVING_BODIES } from "../../../src/core/net/body_bytes.ts";
 import { statusOf } from "../../kit/answer.ts";
 import { FakeTime } from "../../kit/fake_time.ts";

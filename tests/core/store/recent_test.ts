@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { recent } from "../../../src/core/store/recent.ts";
+import { recent } from "../../../src/core/cache.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
 /**

@@ -18,12 +18,14 @@ import {
   MAX_BLOCKS,
 } from "../../../src/core/store/blocks.ts";
 import { blockHeadKey } from "../../../src/core/kv/keys.ts";
-import { refreshTokenStore } from "../../../src/core/store/refresh_tokens.ts";
+import {
+  grantStore,
+  refreshTokenStore,
+} from "../../../src/core/store/grants.ts";
 import { CountingKv } from "../../kit/counting_kv.ts";
 import { atomicWith, kvWith } from "../../kit/kv.ts";
 import { StalledKv } from "../../kit/stalled_kv.ts";
 import { Database } from "../../../src/core/kv/database.ts";
-import { grantStore } from "../../../src/core/store/grants.ts";
 import { fiftyAtOnce, test } from "../../kit/databases.ts";
 import {
   ISSUER,

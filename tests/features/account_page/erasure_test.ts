@@ -1,7 +1,7 @@
 /** The erasure of a person who signs in again at any moment of it. */
 import assert from "node:assert/strict";
 import { openRegister } from "../../../packages/operate/register.ts";
-import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { bindingOf } from "../../../src/core/oauth/grant.ts";
 import { clientConnectionStore } from "../../../src/core/store/connections.ts";

@@ -14,7 +14,7 @@ import { rememberedStore } from "../../../src/features/approvals/remembered.ts";
 import { waitStore } from "../../../src/features/questions/waits.ts";
 import { resultOf, statusOf } from "../../kit/answer.ts";
 import { accountVault } from "../../../src/features/accounts/account_vault.ts";
-import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { SECRETS_KEY } from "../../kit/key_service.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";

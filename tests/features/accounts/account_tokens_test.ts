@@ -1,6 +1,6 @@
 /** The tokens of accounts, and the lease under which they are refreshed. */
 import assert from "node:assert/strict";
-import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { StorageError } from "../../../src/core/errors.ts";
 import { accountTokenStore } from "../../../src/features/accounts/account_tokens.ts";
 import { accountVault } from "../../../src/features/accounts/account_vault.ts";

@@ -1,8 +1,11 @@
 /** People's accounts at other services, and their keys. */
 import assert from "node:assert/strict";
-import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { HttpError } from "../../../src/core/errors.ts";
-import { findReplaced } from "../../../src/features/accounts/account_replacement.ts";
+import {
+  findBegun,
+  findReplaced,
+} from "../../../src/features/accounts/begun_account.ts";
 import {
   type AccountRecord,
   accountStore,
@@ -11,14 +14,12 @@ import {
   accountVault,
   MAX_ACCOUNTS,
 } from "../../../src/features/accounts/account_vault.ts";
-import { findBegun } from "../../../src/features/accounts/begun_account.ts";
 import { resealAll } from "../../../src/features/accounts/reseal.ts";
 import {
   queuedTokens,
   revocationQueue,
 } from "../../../src/features/accounts/revocation_queue.ts";
-import { Database } from "../../../src/core/kv/database.ts";
-import type { Write } from "../../../src/core/kv/transaction.ts";
+import { Database, type Write } from "../../../src/core/kv/database.ts";
 import { fiftyAtOnce, test } from "../../kit/databases.ts";
 import { OTHER_SECRETS_KEY, SECRETS_KEY } from "../../kit/key_service.ts";
 import { until } from "../../kit/wait.ts";

@@ -18,7 +18,7 @@ import {
   OTHER_SECRETS_KEY,
   SECRETS_KEY,
 } from "../../kit/key_service.ts";
-import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import type { OAuthServer } from "../../kit/sign_in.ts";
 import { beginTask, TASKS } from "../../kit/task.ts";
 import { TokenService } from "../../kit/token_service.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KeyRefusalWatch } from "../../../src/features/accounts/key_refusals.ts";
+import { KeyRefusalWatch } from "../../../src/features/accounts/account_keys.ts";
 import type { AccountRecord } from "../../../src/features/accounts/accounts.ts";
 import type { Found } from "../../../src/core/kv/database.ts";
 

@@ -15,7 +15,7 @@ import {
 } from "../../kit/connected.ts";
 import { openTestKv, test } from "../../kit/databases.ts";
 import { FakeTime, MovedTime } from "../../kit/fake_time.ts";
-import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { resealAll } from "../../../src/features/accounts/reseal.ts";
 import { OTHER_SECRETS_KEY, SECRETS_KEY } from "../../kit/key_service.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { AccountClient } from "../../../src/features/accounts/account_client.ts";
 import { accountRevocation } from "../../../src/features/accounts/revocations.ts";
 import { UpstreamError } from "../../../src/core/provider/provider.ts";
-import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { accountStore } from "../../../src/features/accounts/accounts.ts";
 import { accountVault } from "../../../src/features/accounts/account_vault.ts";
 import { Database } from "../../../src/core/kv/database.ts";

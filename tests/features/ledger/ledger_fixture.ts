@@ -9,13 +9,13 @@ import {
   makeMachineGrant,
   openPersonalGrant,
 } from "../../../src/core/oauth/new_grant.ts";
-import type { EndedCall } from "../../../src/features/ledger/call_list.ts";
-import { Database } from "../../../src/core/kv/database.ts";
-import { setGrant } from "../../../src/core/store/grants.ts";
 import {
+  type EndedCall,
   type LedgerStore,
   ledgerStore,
 } from "../../../src/features/ledger/ledger.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { setGrant } from "../../../src/core/store/grants.ts";
 
 export const DAY = 24 * 60 * 60;
 

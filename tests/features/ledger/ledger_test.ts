@@ -8,12 +8,12 @@ import {
   type EndedCall,
   failuresFirst,
   type LedgerEntry,
+  ledgerStore,
   listCalls,
-} from "../../../src/features/ledger/call_list.ts";
+} from "../../../src/features/ledger/ledger.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
 import { ledgerKey } from "../../../src/core/kv/keys.ts";
-import { ledgerStore } from "../../../src/features/ledger/ledger.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import {

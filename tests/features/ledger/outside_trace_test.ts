@@ -11,8 +11,10 @@ import {
   ROOT_CONTEXT,
 } from "@opentelemetry/api";
 import { service } from "../../../src/authoring/service.ts";
-import type { LimitKey } from "../../../src/core/mcp/exchange/caller_bound.ts";
-import { Limits } from "../../../src/core/mcp/exchange/limits.ts";
+import {
+  type LimitKey,
+  Limits,
+} from "../../../src/core/mcp/exchange/limits.ts";
 import { Lifecycle } from "../../../src/core/server/lifecycle.ts";
 import { RunningCalls } from "../../../src/core/mcp/exchange/running.ts";
 import { BodyClock } from "../../../src/core/net/body_bytes.ts";

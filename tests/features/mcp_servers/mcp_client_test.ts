@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { OAuthAccount } from "../../../src/mod.ts";
-import { keyRing } from "../../../src/core/crypto/key_ring.ts";
+import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { mcpClientKey } from "../../../src/core/kv/keys.ts";
 import type { OpenedServer } from "../../../src/core/store/opened_server.ts";

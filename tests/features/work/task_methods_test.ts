@@ -5,7 +5,7 @@ import type { Result } from "../../../src/core/mcp/exchange/answer.ts";
 import type { LastingCall } from "../../../src/features/work/task_engine.ts";
 import { findTask } from "../../../src/features/work/task_following.ts";
 import { getTask } from "../../../src/features/work/task_methods.ts";
-import { statelessPrinter } from "../../../src/core/protocol/printer.ts";
+import { statelessPrinter } from "../../../src/core/protocol/results.ts";
 import type { Task, TaskStore } from "../../../src/features/work/tasks.ts";
 import { rejects } from "../../kit/refuses.ts";
 import { settled } from "../../kit/wait.ts";

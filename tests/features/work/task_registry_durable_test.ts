@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ANONYMOUS } from "../../../src/core/caller.ts";
 import { LimitError, StorageError } from "../../../src/core/errors.ts";
-import { CallerBound } from "../../../src/core/mcp/exchange/caller_bound.ts";
+import { CallerBound } from "../../../src/core/mcp/exchange/limits.ts";
 import {
   stepFailureStore,
   stepStore,

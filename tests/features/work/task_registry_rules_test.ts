@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   CallerBound,
   type LimitKey,
-} from "../../../src/core/mcp/exchange/caller_bound.ts";
+} from "../../../src/core/mcp/exchange/limits.ts";
 import {
   stepFailureStore,
   stepStore,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CallerBound } from "../../../src/core/mcp/exchange/caller_bound.ts";
+import { CallerBound } from "../../../src/core/mcp/exchange/limits.ts";
 import { AuthorCode } from "../../../src/core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../../src/core/mcp/exchange/call_context.ts";
 import {

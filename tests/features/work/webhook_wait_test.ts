@@ -18,7 +18,7 @@ import {
   type Wait,
   waitStore,
 } from "../../../src/features/questions/waits.ts";
-import { MANY } from "../../../src/core/mcp/exchange/caller_bound.ts";
+import { MANY } from "../../../src/core/mcp/exchange/limits.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { resultOf } from "../../kit/answer.ts";

@@ -11,7 +11,7 @@ import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { within } from "../../clock.ts";
-import { documentUrl } from "../../oauth/client_id.ts";
+import { documentUrl } from "../../oauth/client.ts";
 import { readAtMost } from "../../net/body_bytes.ts";
 import { DocumentError, isPublicAddress, NoDocument } from "./fetch_bounds.ts";
 import type { FetchDocument } from "../../store/documents.ts";

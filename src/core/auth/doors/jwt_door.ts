@@ -13,7 +13,7 @@ import { ChallengeError, HttpError } from "../../errors.ts";
 import { callerFromClaims } from "./jwt_caller.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 import { type Clock, now } from "../../clock.ts";
-import { recent } from "../../store/recent.ts";
+import { recent } from "../../cache.ts";
 import { resourceMetadataUrl } from "../../oauth/resource.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../../oauth/signed_jwt.ts";
 import { BLOCKED_TEXT, isBlocked } from "../../oauth/allowed_users.ts";

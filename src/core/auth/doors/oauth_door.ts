@@ -10,19 +10,17 @@ import { type Clock, now } from "../../clock.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { GrantStore } from "../../store/grants.ts";
-import { recent } from "../../store/recent.ts";
+import { recent } from "../../cache.ts";
 import type { ProviderTokens } from "../../provider/provider_tokens.ts";
 import { parseCredential } from "../../oauth/credential.ts";
 import {
   callerOf,
+  type EffectiveScopes,
+  type FindEffectiveScopes,
   type Grant,
   tokenExpiry,
   withinLifetimes,
 } from "../../oauth/grant.ts";
-import type {
-  EffectiveScopes,
-  FindEffectiveScopes,
-} from "../../oauth/effective_scopes.ts";
 import type { Lifetimes } from "../../oauth/lifetimes.ts";
 import {
   resourceMetadataUrl,

@@ -20,7 +20,7 @@ import type {
   SignInProviders,
 } from "../../provider/sign_in_providers.ts";
 import { invalidRequest } from "../../oauth/parameters.ts";
-import { deriveKey } from "../../oauth/data_key.ts";
+import { deriveKey } from "../../oauth/refresh_token.ts";
 import { codeChallenge } from "../../oauth/pkce.ts";
 
 export function providerChoice(

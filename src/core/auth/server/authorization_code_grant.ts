@@ -11,7 +11,7 @@ import type { Client } from "../../oauth/client.ts";
 import { extendGrant } from "../../oauth/grant.ts";
 import { checkCodeVerifier } from "../../oauth/pkce.ts";
 import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
-import type { IssuedTokens } from "../../oauth/token_response.ts";
+import type { IssuedTokens } from "../../oauth/refresh_token.ts";
 import type { FoundCode } from "../../store/codes.ts";
 import type { AuthServices } from "../services.ts";
 

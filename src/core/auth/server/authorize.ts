@@ -21,8 +21,7 @@ import {
   parsePrompts,
   parseRedirectUri,
 } from "../../oauth/authorization_request.ts";
-import { type Client, clientName } from "../../oauth/client.ts";
-import { shortClientId } from "../../oauth/client_id.ts";
+import { type Client, clientName, shortClientId } from "../../oauth/client.ts";
 import { isAboutClient, refusedByBlock } from "../../oauth/allowed_users.ts";
 import { Parameters } from "../../oauth/parameters.ts";
 import { resourceOf } from "../../oauth/resource.ts";

@@ -7,7 +7,7 @@
 import type { Context } from "@hono/hono";
 import type { OAuthError } from "../../errors.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
-import { shortClientId } from "../../oauth/client_id.ts";
+import { shortClientId } from "../../oauth/client.ts";
 import { browserOf } from "../../http/browser.ts";
 import { invalidRequest } from "../../oauth/parameters.ts";
 import type { AuthServices } from "../services.ts";

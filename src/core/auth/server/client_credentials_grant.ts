@@ -13,7 +13,7 @@ import { refusedByBlock } from "../../oauth/allowed_users.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import { narrowScopes, parseScope } from "../../oauth/scope.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
-import type { IssuedTokens } from "../../oauth/token_response.ts";
+import type { IssuedTokens } from "../../oauth/refresh_token.ts";
 import type { AuthServices } from "../services.ts";
 
 /**

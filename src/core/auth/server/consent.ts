@@ -9,7 +9,7 @@ import {
 } from "../../oauth/parameters.ts";
 import type { Context } from "@hono/hono";
 import type { OAuthError } from "../../errors.ts";
-import { shortClientId } from "../../oauth/client_id.ts";
+import { shortClientId } from "../../oauth/client.ts";
 import { authorizationResponseUrl } from "../../oauth/authorization_request.ts";
 import { OFFLINE_ACCESS, opensNoTool } from "../../oauth/scope.ts";
 import { BOXES_FIELD } from "../../pages/scope_boxes.tsx";

@@ -6,7 +6,7 @@
 import type { Client } from "../../oauth/client.ts";
 import type { Grant } from "../../oauth/grant.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
-import type { IssuedTokens } from "../../oauth/token_response.ts";
+import type { IssuedTokens } from "../../oauth/refresh_token.ts";
 import type { AuthServices } from "../services.ts";
 
 /** A grant type without a page for a person. */

@@ -11,7 +11,7 @@ import {
   type AuthorizationResponse,
   authorizationResponseUrl,
 } from "../../oauth/authorization_request.ts";
-import { shortClientId } from "../../oauth/client_id.ts";
+import { shortClientId } from "../../oauth/client.ts";
 import { invalidRequest, Parameters } from "../../oauth/parameters.ts";
 import { subjectOf } from "../../oauth/subject.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";

@@ -20,14 +20,14 @@ import { refusedByBlock } from "../../oauth/allowed_users.ts";
 import { REPLAY_MARGIN_SECONDS } from "../../oauth/lifetimes.ts";
 import {
   dataKeyOf,
+  type IssuedTokens,
   replayResponse,
   stateOfToken,
 } from "../../oauth/refresh_token.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import { narrowScopes, parseScope } from "../../oauth/scope.ts";
 import { invalidGrant, type Parameters } from "../../oauth/parameters.ts";
-import type { IssuedTokens } from "../../oauth/token_response.ts";
-import type { FoundRefreshToken } from "../../store/refresh_tokens.ts";
+import type { FoundRefreshToken } from "../../store/grants.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
 import { refuseIfLimited } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../../provider/provider_tokens.ts";

@@ -6,8 +6,11 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { acceptedAuthMethods, type Client } from "../../oauth/client.ts";
-import { shortClientId } from "../../oauth/client_id.ts";
+import {
+  acceptedAuthMethods,
+  type Client,
+  shortClientId,
+} from "../../oauth/client.ts";
 import { now } from "../../clock.ts";
 import { parseCredential } from "../../oauth/credential.ts";
 import {
@@ -15,7 +18,7 @@ import {
   replayResponse,
   stateOfToken,
 } from "../../oauth/refresh_token.ts";
-import type { FoundRefreshToken } from "../../store/refresh_tokens.ts";
+import type { FoundRefreshToken } from "../../store/grants.ts";
 import { isFound } from "../../kv/database.ts";
 import { readParameters } from "../../http/body.ts";
 import { networkOf } from "../../http/client_address.ts";

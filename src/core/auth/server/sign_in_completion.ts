@@ -8,7 +8,7 @@ import type { Identity } from "../../caller.ts";
 import { now } from "../../clock.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import type { Connection, SharedSignInState } from "../../store/connections.ts";
-import type { Write } from "../../kv/transaction.ts";
+import type { Write } from "../../kv/database.ts";
 import type { UpstreamTokens } from "../../provider/provider.ts";
 import { signInInterrupted, storeSignIn } from "../../provider/unavailable.ts";
 import {

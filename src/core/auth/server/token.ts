@@ -10,15 +10,15 @@ import {
   type Client,
   clientName,
   MACHINE_GRANT_TYPE,
+  shortClientId,
 } from "../../oauth/client.ts";
-import { shortClientId } from "../../oauth/client_id.ts";
 import { parseCredential } from "../../oauth/credential.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
 import { checkResources } from "../../oauth/resource.ts";
 import {
   type IssuedTokens,
   printTokenResponse,
-} from "../../oauth/token_response.ts";
+} from "../../oauth/refresh_token.ts";
 import { now } from "../../clock.ts";
 import { tidy } from "../../kv/persist.ts";
 import { readParameters } from "../../http/body.ts";

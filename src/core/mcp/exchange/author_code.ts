@@ -8,11 +8,11 @@
 import type { MaybePromise } from "../../../authoring/service.ts";
 import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
-import { shared } from "../../shared.ts";
+import { shared } from "../../cache.ts";
 import type { ToolFetchOptions } from "../../net/bounded_answer.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
-import type { LimitKey } from "./caller_bound.ts";
+import type { LimitKey } from "./limits.ts";
 import type { GivenKeys } from "./given_keys.ts";
 
 const heldAnswers = shared(() => import("./held_answers.ts"));

@@ -1,32 +1,124 @@
 /**
- * A request as its method and its author see it: its data, and ways to reach
- * the client. Handled by `checkCall()`, `runCall()` and `settleCall()`; ends
- * when its `execution` ends.
+ * A request as its method and its author see it: its data, ways to reach the
+ * client, and its execution, with the signal that stops its tool and its only end.
+ * Handled by `checkCall()`, `runCall()` and `settleCall()`.
  *
  * @module
  */
 import type { Context, McpClient } from "../../../authoring/context.ts";
 import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
-import { newReference, type Outcome } from "../../log/request.ts";
+import { newReference, type Outcome } from "../../log/log.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { PrintedLists } from "../../catalogue/printed_lists.ts";
-import { printNotification, type RpcRequest } from "../../protocol/messages.ts";
+import {
+  printError,
+  printNotification,
+  type RpcRequest,
+} from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import { metaOf, progressTokenOf } from "../../protocol/request_meta.ts";
 import type { MaybePromise } from "../../../authoring/service.ts";
-import type { Answer } from "./answer.ts";
-import { AuthorCode } from "./author_code.ts";
+import { type Answer, type Ending, PendingResponse } from "./answer.ts";
+import { AuthorCode, fire } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
-import { CallExecution } from "./call_execution.ts";
 import type { AskingCall, Link, PersonPages, Work } from "./work.ts";
-import { type LimitKey, limitKeyOf } from "./caller_bound.ts";
+import { type LimitKey, limitKeyOf, sendingTo } from "./limits.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import type { ResponseSending } from "../../http/outgoing_body.ts";
-import { sendingTo } from "./long_messages.ts";
-import { PendingResponse } from "./pending_response.ts";
-import { advise, reportTask, warn } from "./report.ts";
+import {
+  advise,
+  reportCall,
+  type ReportedCall,
+  reportTask,
+  warn,
+} from "./report.ts";
 import type { RunningCall } from "./running.ts";
+import { RpcCode } from "../../errors.ts";
+
+export class CallExecution {
+  ending?: Ending;
+  /** Called when the call ends; undefined if no one waits for that. */
+  onEnding?: (ending: Ending) => void;
+  /** The task that the call became, which reports its own end. */
+  taskId?: string;
+  #abort?: AbortController;
+  #over?: AbortController;
+
+  constructor(private readonly call: ReportedCall) {}
+
+  get hasEnded(): boolean {
+    return this.ending !== undefined;
+  }
+
+  /** True if the call was cancelled or stopped. */
+  get isStopped(): boolean {
+    return this.#abort?.signal.aborted === true;
+  }
+
+  get signal(): AbortSignal {
+    return (this.#abort ??= new AbortController()).signal;
+  }
+
+  get overSignal(): AbortSignal {
+    return (this.#over ??= new AbortController()).signal;
+  }
+
+  get isOver(): boolean {
+    return this.#over?.signal.aborted === true;
+  }
+
+  /** Ends the call, once, and reports its end. */
+  end(ending: Ending): void {
+    this.ending = ending;
+    try {
+      reportCall(this.call, ending, this.taskId);
+    } catch {
+      // The report failed, which must not prevent the end.
+    }
+    this.onEnding?.(ending);
+  }
+
+  /** Stops the tool, which may still return a result. */
+  stop(reason: string): void {
+    const { call, call: { engine: { log } } } = this;
+    const abort = this.#abort ??= new AbortController();
+    fire(abort, reason, {
+      log,
+      reference: () => call.requestId,
+      code: () => call.startedCode,
+    });
+  }
+
+  /** Stops the tool, and drops its result. */
+  interrupt(reason: string): void {
+    const over = this.#over ??= new AbortController();
+    over.abort(new DOMException(reason, "AbortError"));
+    this.stop(reason);
+  }
+
+  /** Ends the call without a response, for a client that cancelled it. */
+  cancel(reason: string): void {
+    this.#endAtOnce(reason, { outcome: "cancelled" });
+  }
+
+  /** Ends the call with an error, because its caller's access has ended. */
+  expel(): void {
+    const message =
+      "The session or permission of this call has ended, or is paused";
+    const error = { code: RpcCode.badRequest, message };
+    const body = printError(this.call.message.id, error);
+    this.#endAtOnce(message, { outcome: "stopped", body, status: 403 });
+  }
+
+  #endAtOnce(reason: string, ending: Ending): void {
+    // The call has ended: a client may cancel twice, for a tool that ignored
+    // it.
+    if (this.hasEnded) return;
+    this.interrupt(reason);
+    this.end(ending);
+  }
+}
 
 /**
  * A request. MCP 2025 and 2026-07-28 each have a subclass, which asks the

@@ -28,7 +28,7 @@ import {
   type RpcErrorObject,
   shown,
 } from "../../protocol/messages.ts";
-import { errorResult } from "../../protocol/tool_result.ts";
+import { errorResult } from "../../protocol/results.ts";
 import type { Ending } from "./answer.ts";
 
 /** The exception for a call that a person has refused. */

@@ -9,7 +9,7 @@ import { ToolError } from "../../../authoring/tool.ts";
 import { fromBase64 } from "../../crypto/crypto.ts";
 import { isRefusal } from "../../errors.ts";
 import { isObject } from "../../json.ts";
-import { LatestMap } from "../../latest_map.ts";
+import { LatestMap } from "../../cache.ts";
 import {
   errorNameOf,
   framesOf,

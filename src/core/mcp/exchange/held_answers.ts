@@ -5,8 +5,7 @@
  */
 import { ToolError } from "../../../authoring/tool.ts";
 import type { ResponseMemory } from "../../net/bounded_answer.ts";
-import type { LimitKey } from "./caller_bound.ts";
-import { MemoryBudget } from "./long_messages.ts";
+import { type LimitKey, MemoryBudget } from "./limits.ts";
 
 export const heldResponseBudget = new MemoryBudget("answers of other services");
 

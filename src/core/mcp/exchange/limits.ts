@@ -1,21 +1,167 @@
 /**
- * Rate limits on a caller's calls, in total and for each tool; and limits on
- * concurrent calls of a tool.
+ * Limits of each caller: rate limits, in total and for each tool; running calls,
+ * open questions and bytes. Limits on the memory of long messages, which running
+ * calls and tasks hold, and of long responses that clients have not read.
  *
  * @module
  */
-import { LimitError } from "../../errors.ts";
+import { HttpError, LimitError } from "../../errors.ts";
 import { SharedBuckets } from "../../http/buckets.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { Database } from "../../kv/database.ts";
 import {
-  CallerBound,
-  type LimitKey,
-  MANY,
-  NO_NETWORK,
-} from "./caller_bound.ts";
+  clientAddress,
+  type ConnectionInfo,
+  networkName,
+} from "../../http/client_address.ts";
+import type { ResponseSending } from "../../http/outgoing_body.ts";
+import type { Address, Network } from "../../net/address.ts";
+import {
+  ANONYMOUS,
+  type Authenticated,
+  type Caller,
+  isStranger,
+} from "../../caller.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
+import { isLoopback } from "../../net/url.ts";
+
+/** Identifies a caller, or callers who share limits. */
+export interface LimitKey {
+  /** The name of a rate limit's bucket or of a count, at most 64 characters. */
+  name: string;
+  /**
+   * True if many people may share the key: all who hold one credential, or use
+   * one network. Their limits are {@linkcode MANY} times as high.
+   */
+  isMany: boolean;
+}
+
+/**
+ * The factor by which limits are higher for a shared credential or a network.
+ */
+export const MANY = 10;
+
+/**
+ * The key of all callers without credentials whose network is unknown: local
+ * ones, those behind an untrusted local proxy, and those of a host that does
+ * not pass the connection.
+ */
+export const NO_NETWORK: LimitKey = Object.freeze({
+  name: "unknown",
+  isMany: true,
+});
+
+/** The keys of people and machines, so that each is made once. */
+const people = new WeakMap<Caller, LimitKey>();
+
+/**
+ * Returns the limit key of a request's caller. A person or a machine has a key
+ * of its own. Callers without credentials share the key of their network, or
+ * {@linkcode NO_NETWORK} if it is unknown. Users of a shared credential share
+ * another key of their network. Call this only where a limit applies: finding
+ * the network takes time.
+ * @param trusted proxies whose headers are trusted
+ */
+export function limitKeyOf(
+  { request, info, authenticated: { caller } }: {
+    request: Pick<Request, "headers">;
+    /** The network connection; undefined if it is not known. */
+    info?: ConnectionInfo;
+    authenticated: Authenticated;
+  },
+  trusted: readonly Network[],
+): LimitKey {
+  const isNobody = caller.binding === ANONYMOUS.binding || isStranger(caller);
+  const isShared = caller.door === "bearer" || caller.door === "api_key";
+  if (!isNobody && !isShared) {
+    let person = people.get(caller);
+    if (person === undefined) {
+      person = { name: fingerprint(caller.binding), isMany: false };
+      people.set(caller, person);
+    }
+    return person;
+  }
+  const peer = info?.remoteAddr?.hostname;
+  if (peer !== undefined && trusted.length === 0 && isNobody) {
+    // A shortcut for a server that only this machine uses.
+    if (isLoopback({ hostname: peer })) return NO_NETWORK;
+  }
+  const address = clientAddress(peer, request.headers, trusted);
+  if (!isShared) return networkKey(address);
+  const network = address && networkName(address);
+  return { name: `operator ${network ?? ""}`, isMany: true };
+}
+
+/**
+ * Returns the limit key of all callers in a network, or {@linkcode NO_NETWORK}.
+ */
+export function networkKey(address: Address | undefined): LimitKey {
+  return address === undefined
+    ? NO_NETWORK
+    : { name: `network ${networkName(address)}`, isMany: true };
+}
+
+/** A guess of when the caller should retry. */
+const RETRY_SECONDS = 5;
+
+/** Counts and limits what each caller has at a time in this process. */
+export class CallerBound {
+  #counts = new Map<string, number>();
+
+  /**
+   * @param what the plural noun of the counted things, for the error
+   * @param many the factor by which the bound is higher for {@linkcode
+   * LimitKey.isMany}
+   */
+  constructor(
+    private readonly most: number,
+    private readonly what: string,
+    private readonly many: number = MANY,
+  ) {}
+
+  /**
+   * True if the caller is below the bound.
+   *
+   * @param most the bound that applies now
+   */
+  hasRoom(caller: LimitKey | undefined, most: number = this.most): boolean {
+    if (caller === undefined) return true;
+    const { name, isMany } = caller;
+    const count = this.#counts.get(name) ?? 0;
+    return count < most * (isMany ? this.many : 1);
+  }
+
+  /** @throws {LimitError} if the caller has reached the bound */
+  check(caller: LimitKey | undefined): void {
+    if (this.hasRoom(caller)) return;
+    throw new LimitError(this.what, RETRY_SECONDS);
+  }
+
+  /** Adds to a caller's count without a check; see {@linkcode check}. */
+  count(caller: LimitKey | undefined, more = 1): void {
+    if (caller === undefined) return;
+    const { name } = caller;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + more);
+  }
+
+  /**
+   * Adds 1 to a caller's count. @throws {LimitError} if the caller has reached
+   * the bound
+   */
+  take(caller: LimitKey | undefined): void {
+    this.check(caller);
+    this.count(caller);
+  }
+
+  release(caller: LimitKey | undefined, less = 1): void {
+    if (caller === undefined) return;
+    const count = this.#counts.get(caller.name)! - less;
+    if (count > 0) this.#counts.set(caller.name, count);
+    else this.#counts.delete(caller.name);
+  }
+}
 
 /**
  * The methods that rate limits apply to: those that run an author's code or
@@ -194,4 +340,117 @@ export class Limits {
 function checkWait(waitMilliseconds: number, what: string): void {
   if (waitMilliseconds <= 0) return;
   throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
+}
+
+/** The maximum memory of one caller's long messages, in bytes. */
+const MAX_BYTES_PER_CALLER = 32 * 1024 * 1024;
+
+/** The maximum memory of all long messages in one process, in bytes. */
+const MAX_BYTES = 128 * 1024 * 1024;
+
+/**
+ * The part of {@linkcode MAX_BYTES} that only single persons and machines may
+ * use.
+ */
+const RESERVED_BYTES = MAX_BYTES / 2;
+
+/**
+ * The holder of a message: a running call, or the task that the call became.
+ */
+export interface MessageHolder {
+  readonly limitKey?: LimitKey;
+  /** The memory of the message in bytes, if it is long. */
+  readonly messageBytes?: number;
+}
+
+export class MemoryBudget {
+  bytes = 0;
+  /** The number of times that each holder was added and not deleted. */
+  #holds = new Map<MessageHolder, number>();
+  readonly #bound: CallerBound;
+
+  constructor(private readonly what = "long messages") {
+    this.#bound = new CallerBound(MAX_BYTES_PER_CALLER, `${what} at a time`, 1);
+  }
+
+  /**
+   * Checks that there is room for another message. A message that begins below
+   * the limit may exceed it.
+   * @throws {HttpError} 503 if the process has reached its limit, 429 if the
+   * caller has
+   */
+  check(holder: MessageHolder, messageBytes = holder.messageBytes): void {
+    if (!messageBytes || this.#hasRoomForAll) return;
+    const { limitKey } = holder;
+    const most = MAX_BYTES - (limitKey?.isMany ? RESERVED_BYTES : 0);
+    if (this.bytes >= most) {
+      throw new HttpError(503, `Too many ${this.what} at a time`);
+    }
+    this.#bound.check(limitKey);
+  }
+
+  /** @throws {HttpError} 429 if the caller has reached the limit */
+  checkCaller(caller: Pick<MessageHolder, "limitKey">): void {
+    if (!this.#hasRoomForAll) this.#bound.check(caller.limitKey);
+  }
+
+  /**
+   * True if no caller can have reached the limit. Then the limit key, which
+   * takes time to find, is not needed.
+   */
+  get #hasRoomForAll(): boolean {
+    return this.bytes < MAX_BYTES_PER_CALLER;
+  }
+
+  hasRoom(limitKey: LimitKey | undefined): boolean {
+    return this.#bound.hasRoom(limitKey);
+  }
+
+  /** Adds a call or task. A call and the task that it becomes count once. */
+  add(holder: MessageHolder): void {
+    const { limitKey, messageBytes } = holder;
+    if (!messageBytes) return;
+    const holds = this.#holds.get(holder) ?? 0;
+    this.#holds.set(holder, holds + 1);
+    if (holds === 0) this.count(limitKey, messageBytes);
+  }
+
+  delete(holder: MessageHolder): void {
+    const { limitKey, messageBytes } = holder;
+    if (!messageBytes) return;
+    const holds = this.#holds.get(holder)! - 1;
+    if (holds > 0) return void this.#holds.set(holder, holds);
+    this.#holds.delete(holder);
+    this.count(limitKey, -messageBytes);
+  }
+
+  /** Adds to the bytes of a caller; negative numbers release bytes. */
+  count(limitKey: LimitKey | undefined, bytes: number): void {
+    this.bytes += bytes;
+    if (bytes < 0) this.#bound.release(limitKey, -bytes);
+    else this.#bound.count(limitKey, bytes);
+  }
+}
+
+/** The long messages of this process. */
+export const longMessageBudget = new MemoryBudget();
+
+/** The long responses of this process that clients have not read yet. */
+export const unreadBudget = new MemoryBudget("unread long answers");
+
+/**
+ * Makes the {@linkcode ResponseSending} of a response, whose unread bytes count
+ * for its caller.
+ */
+export function sendingTo(
+  limitKey: LimitKey,
+  clock: ResponseSending["clock"],
+  info: ConnectionInfo | undefined,
+): ResponseSending {
+  return {
+    clock,
+    completed: info?.completed,
+    count: (bytes) => unreadBudget.count(limitKey, bytes),
+    hasRoom: () => unreadBudget.hasRoom(limitKey),
+  };
 }

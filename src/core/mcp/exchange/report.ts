@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { shortClientId } from "../../oauth/client_id.ts";
+import { shortClientId } from "../../oauth/client.ts";
 import type { McpClient } from "../../../authoring/context.ts";
 import type { Caller } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Properties } from "../../log/log_line.ts";
-import { type Outcome, shortHash } from "../../log/request.ts";
+import { type Outcome, shortHash } from "../../log/log.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { RpcRequest } from "../../protocol/messages.ts";
 import { metaOf, traceIdOf } from "../../protocol/request_meta.ts";

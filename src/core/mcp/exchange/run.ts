@@ -12,7 +12,7 @@ import type { Call } from "./call.ts";
 import { checkCall } from "./check.ts";
 import { printAddress } from "../../net/address.ts";
 import { clientAddress } from "../../http/client_address.ts";
-import { newReference } from "../../log/request.ts";
+import { newReference } from "../../log/log.ts";
 import {
   printError,
   printResult,
@@ -21,7 +21,7 @@ import {
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
-import { unreadBudget } from "./long_messages.ts";
+import { unreadBudget } from "./limits.ts";
 import { aboutOf } from "./report.ts";
 
 /**

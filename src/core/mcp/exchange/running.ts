@@ -11,13 +11,13 @@ import type {
 import { type Logger, logRepeated } from "../../log/log.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import { outsideTrace } from "../../telemetry/current.ts";
-import { CallerBound } from "./caller_bound.ts";
-import { HttpError } from "../../errors.ts";
 import {
+  CallerBound,
   longMessageBudget,
   type MessageHolder,
   unreadBudget,
-} from "./long_messages.ts";
+} from "./limits.ts";
+import { HttpError } from "../../errors.ts";
 
 const BEAT_MILLISECONDS = 200;
 

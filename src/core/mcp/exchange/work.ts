@@ -16,7 +16,7 @@ import type { ChangeStore } from "../../store/changes.ts";
 import type { RequestId } from "../../protocol/messages.ts";
 import type { AskedQuestion } from "../../protocol/question.ts";
 import type { AuthorCode } from "./author_code.ts";
-import type { LimitKey } from "./caller_bound.ts";
+import type { LimitKey } from "./limits.ts";
 import type { ElicitationAnswer } from "../../../authoring/context.ts";
 import type { RpcRequest } from "../../protocol/messages.ts";
 import type { PrintedLists } from "../../catalogue/printed_lists.ts";

@@ -11,11 +11,10 @@ import {
   emptyResponse,
   type Ending,
   jsonResponse,
+  PendingResponse,
 } from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
-import { limitKeyOf } from "../exchange/caller_bound.ts";
-import { sendingTo } from "../exchange/long_messages.ts";
-import { PendingResponse } from "../exchange/pending_response.ts";
+import { limitKeyOf, sendingTo } from "../exchange/limits.ts";
 import { type Incoming, refuseRequest, runCall } from "../exchange/run.ts";
 import {
   invalidRequest,

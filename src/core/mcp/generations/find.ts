@@ -2,9 +2,8 @@
  * Finds the call of a request, and its method, by the rules of its revision.
  * @module
  */
-import type { Result } from "../exchange/answer.ts";
+import type { PendingResponse, Result } from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
-import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
 import { complete } from "../methods/completion.ts";
 import { getPrompt } from "../methods/prompt_get.ts";
@@ -16,7 +15,12 @@ import {
   checkHeader,
   checkParamHeaders,
   checkStandardHeaders,
-} from "../../protocol/headers.ts";
+  isLoggingLevel,
+  levels,
+  Meta,
+  metaOf,
+  parseStatelessMeta,
+} from "../../protocol/request_meta.ts";
 import {
   argumentsOf,
   invalidParams,
@@ -24,15 +28,7 @@ import {
   type RpcRequest,
   shown,
 } from "../../protocol/messages.ts";
-import {
-  isLoggingLevel,
-  levels,
-  Meta,
-  metaOf,
-  parseStatelessMeta,
-} from "../../protocol/request_meta.ts";
-import type { SessionRequest } from "./session.ts";
-import { SessionCall } from "./session_call.ts";
+import { SessionCall, type SessionRequest } from "./session.ts";
 import { StatelessCall } from "./stateless_call.ts";
 
 /**

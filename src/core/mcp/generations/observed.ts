@@ -3,7 +3,7 @@
  * text, so only known ones are recorded.
  * @module
  */
-import { shortHash } from "../../log/request.ts";
+import { shortHash } from "../../log/log.ts";
 import type { RpcNotification, RpcRequest } from "../../protocol/messages.ts";
 import { Meta, metaOf } from "../../protocol/request_meta.ts";
 import { isRevision, negotiateRevision } from "../../protocol/revisions.ts";

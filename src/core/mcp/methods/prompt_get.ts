@@ -12,7 +12,7 @@ import { CallContext } from "../exchange/call_context.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import { inputErrorText } from "../../protocol/tool_result.ts";
+import { inputErrorText } from "../../protocol/results.ts";
 
 /**
  * Returns the messages of the prompt that a request names.

@@ -1,23 +1,133 @@
 /**
- * `tools/call`: checks the arguments, runs the tool in the request or in a
- * task, and checks the result.
- * @module
+ * `tools/call`: checks the arguments, runs the tool inside the author's `around`
+ * hook, in the request or in a task, and checks the result.
+ *
  * @see MCP 2026-07-28, Tools, Calling Tools
+ * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { MaybePromise } from "../../../authoring/service.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
 import { follow } from "../exchange/author_code.ts";
 import type { Call } from "../exchange/call.ts";
-import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
+import {
+  type CompiledTool,
+  type ParsedInput,
+  parseInput,
+} from "../../catalogue/compiled_tool.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import { type ParsedInput, parseInput } from "../../catalogue/parse_input.ts";
 import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
-import { errorResult, inputErrorText } from "../../protocol/tool_result.ts";
+import {
+  errorResult,
+  inputErrorText,
+  issueText,
+  resultOf,
+  structuredResult,
+} from "../../protocol/results.ts";
 import type { EngineCall, PreparedCall } from "./method_engine.ts";
-import { findNeeds, runAround } from "./tool_run.ts";
 import type { ToolRun } from "../exchange/engine.ts";
+import type { Around } from "../../../authoring/around.ts";
+import type { Context } from "../../../authoring/context.ts";
+import { ResultWith } from "../../../authoring/result.ts";
+import { messageOf } from "../../thrown.ts";
+import type { ItemWithNeeds, NeedsMode } from "../exchange/needs.ts";
+import { parseBy } from "../../protocol/json_schema.ts";
+
+/** Finds a tool's needs, such as accounts, and adds them to a context. */
+export function findNeeds(
+  toolCall: ToolRun,
+  context: Context,
+  finding: NeedsMode,
+): MaybePromise<void> {
+  const { tool, input, call: { engine } } = toolCall;
+  const item = tool as CompiledTool & ItemWithNeeds;
+  return follow(engine.findNeeds(context, item, input, finding), (found) => {
+    toolCall.found = found;
+    toolCall.account = found.account;
+    toolCall.input = found.own(input);
+    found.bind(context);
+  });
+}
+
+/**
+ * Runs a tool's function inside the author's `around` hook, after the person's
+ * approval if the tool needs it.
+ */
+export function runAround(
+  toolCall: ToolRun,
+  context: Context,
+): MaybePromise<CallToolResult> {
+  toolCall.found?.bind(context);
+  const { tool, hasApproval, call: { engine } } = toolCall;
+  const begin = () =>
+    engine.around
+      ? runInHook(engine.around, toolCall, context)
+      : run(toolCall, context);
+  const isGated = tool.approval || hasApproval;
+  return isGated ? engine.approve!(toolCall, context, begin) : begin();
+}
+
+async function runInHook(
+  around: Around,
+  toolCall: ToolRun,
+  context: Context,
+): Promise<CallToolResult> {
+  const { tool, input } = toolCall;
+  tool.provide?.(context);
+  const authorCode = CallContext.codeOf(context);
+  const result = around({ tool: tool.author, input, context }, async () => {
+    // The hook may run the tool again after a failure, but not after an
+    // interruption.
+    if (authorCode?.reason !== undefined) throw authorCode.reason;
+    try {
+      return await run(toolCall, context);
+    } catch (error) {
+      // The hook may log the error, so it must have no key.
+      throw authorCode?.clean(error) ?? error;
+    }
+  });
+  return await (authorCode ? authorCode.wait(result) : result);
+}
+
+function run(
+  { tool, input, prepared, found, call }: ToolRun,
+  context: Context,
+): MaybePromise<CallToolResult> {
+  return CallContext.follow(
+    context,
+    tool.run(input, context, prepared),
+    (output) => {
+      const result = toolResult(tool, output, call);
+      return found?.sign ? follow(result, found.sign) : result;
+    },
+  );
+}
+
+function toolResult(
+  { name, output: schema, hasObjectOutput }: CompiledTool,
+  output: unknown,
+  { stateless }: ToolRun["call"],
+): MaybePromise<CallToolResult> {
+  if (schema === undefined) {
+    try {
+      return resultOf(output);
+    } catch (error) {
+      throw new TypeError(`tool ${name} ${messageOf(error)}`);
+    }
+  }
+  const { data, extra } = output instanceof ResultWith
+    ? output
+    : { data: output, extra: undefined };
+  return follow(parseBy(schema, data), (parsed) => {
+    if (parsed.success) {
+      const asStructured = stateless || hasObjectOutput;
+      return structuredResult(parsed.data, asStructured, extra);
+    }
+    const faults = issueText(parsed.error, "output");
+    throw new Error(`tool ${name} broke its output schema:\n${faults}`);
+  });
+}
 
 /** A call of a tool, with its parsed input. */
 class ToolCall implements PreparedCall {

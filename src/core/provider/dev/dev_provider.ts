@@ -9,8 +9,7 @@
 import { type Context, Hono } from "@hono/hono";
 import { basePathOf, isLoopback } from "../../net/url.ts";
 import { now } from "../../clock.ts";
-import { fingerprint, randomId } from "../../crypto/crypto.ts";
-import { seal, unseal } from "../../crypto/seal.ts";
+import { fingerprint, randomId, seal, unseal } from "../../crypto/crypto.ts";
 import {
   DevSignInPage,
   identityOf,

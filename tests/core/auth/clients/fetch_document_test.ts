@@ -5,7 +5,7 @@ import {
   freshSeconds,
 } from "../../../../src/core/auth/clients/fetch_document.ts";
 import { DocumentError } from "../../../../src/core/auth/clients/fetch_bounds.ts";
-import { documentUrl } from "../../../../src/core/oauth/client_id.ts";
+import { documentUrl } from "../../../../src/core/oauth/client.ts";
 import { createAuthority } from "../../../kit/authority.ts";
 
 const URL_TEXT = "https://client.example/oauth/client.json?v=1";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:http2";
 import { HttpError } from "../../../../src/core/errors.ts";
-import { originCheck } from "../../../../src/core/auth/doors/origin.ts";
+import { originCheck } from "../../../../src/core/auth/doors/gate.ts";
 import type { Logger } from "../../../../src/core/log/log.ts";
 import type { Properties } from "../../../../src/core/log/log_line.ts";
 import { FakeTime } from "../../../kit/fake_time.ts";

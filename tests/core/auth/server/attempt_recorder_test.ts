@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
-import { attemptRecorder } from "../../../../src/core/auth/server/attempt_recorder.ts";
+import { attemptRecorder } from "../../../../src/core/auth/server/authorization_server.ts";
 import { HttpError, OAuthError } from "../../../../src/core/errors.ts";
 import { recordLog } from "../../../kit/log.ts";
-import { shortClientId } from "../../../../src/core/oauth/client_id.ts";
+import { shortClientId } from "../../../../src/core/oauth/client.ts";
 import { AccountVisitor } from "../../../kit/account_visitor.ts";
 import { Client } from "../../../kit/client.ts";
 import { startOAuthServer } from "../../../kit/sign_in.ts";

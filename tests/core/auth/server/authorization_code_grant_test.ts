@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { FakeTime } from "../../../kit/fake_time.ts";
-import { Database } from "../../../../src/core/kv/database.ts";
+import {
+  Database,
+  type Transaction,
+} from "../../../../src/core/kv/database.ts";
 import { accessTokenStore } from "../../../../src/core/store/access_tokens.ts";
 import { closeGrant, type Grant } from "../../../../src/core/oauth/grant.ts";
 import { grantStore, setGrant } from "../../../../src/core/store/grants.ts";
 import { upstreamKey } from "../../../../src/core/kv/keys.ts";
-import type { Transaction } from "../../../../src/core/kv/transaction.ts";
 import { redeem, signIn } from "../../../kit/records.ts";
 import { test } from "../../../kit/databases.ts";
 

@@ -4,7 +4,7 @@ import { DEFAULT_LIFETIMES } from "../../../../src/core/oauth/lifetimes.ts";
 import { Hono } from "@hono/hono";
 import { oauthDoor } from "../../../../src/core/auth/doors/oauth_door.ts";
 import { authorizationServer } from "../../../../src/core/auth/server/authorization_server.ts";
-import { effectiveScopesBy } from "../../../../src/core/oauth/effective_scopes.ts";
+import { effectiveScopesBy } from "../../../../src/core/oauth/grant.ts";
 import { scopesOf } from "../../../../src/authoring/scope.ts";
 import { parseConfig } from "../../../../src/core/settings/config.ts";
 import { accessTokenStore } from "../../../../src/core/store/access_tokens.ts";

@@ -266,7 +266,7 @@ Deno.test("GET /authorize sends an error to an address that this browser approve
   assert.equal(searchParams.get("error"), "unsupported_response_type");
   assert.equal(searchParams.get("state"), client.state);
   assert.equal(searchParams.get("iss"), "http://127.0.0.1:3000");
-  // Another browser has no approval.
+  // Another browser has no consent.
   assert.equal((await server.browser().open(bad)).status, 400);
   // It does not matter either if the client leaves out its only address.
   const unnamed = await browser.open(
@@ -329,15 +329,15 @@ Deno.test("a scope that was taken away stays away at another port of a loopback 
   assert.doesNotMatch(page.text, /value="mail:send"/);
 });
 
-Deno.test("GET /authorize looks for approvals while it looks for a client that it then refuses", async () => {
+Deno.test("GET /authorize looks for consents while it looks for a client that it then refuses", async () => {
   const asked: string[] = [];
   const endpoint = authorizeEndpoint({
     baseUrl: BASE_URL,
     scopes: { supported: [] },
     checkRate: () => Promise.resolve(),
-    approvals: {
+    consents: {
       find(_browser: string, { redirectUri }: { redirectUri: string }) {
-        asked.push(`approvals of ${redirectUri}`);
+        asked.push(`consents of ${redirectUri}`);
         return Promise.reject(new Error("no database"));
       },
     },
@@ -356,7 +356,7 @@ Deno.test("GET /authorize looks for approvals while it looks for a client that i
     headers: { cookie: `${browser}=${"b".repeat(43)}` },
   });
   assert.equal(await response.text(), "Who are you?");
-  assert.deepEqual(asked, [`approvals of ${redirect_uri}`, "client"]);
+  assert.deepEqual(asked, [`consents of ${redirect_uri}`, "client"]);
 });
 
 Deno.test("GET /authorize adds the scopes approved before to those asked for now", async () => {

@@ -3,9 +3,11 @@ import { DEFAULT_LIFETIMES } from "../../../../src/core/oauth/lifetimes.ts";
 import { Database } from "../../../../src/core/kv/database.ts";
 import { accessTokenStore } from "../../../../src/core/store/access_tokens.ts";
 import { blockStore } from "../../../../src/core/store/blocks.ts";
-import { grantStore } from "../../../../src/core/store/grants.ts";
+import {
+  grantStore,
+  refreshTokenStore,
+} from "../../../../src/core/store/grants.ts";
 import { dataKeyOf } from "../../../../src/core/oauth/refresh_token.ts";
-import { refreshTokenStore } from "../../../../src/core/store/refresh_tokens.ts";
 import { upstreamTokenStore } from "../../../../src/core/store/upstream_tokens.ts";
 import { StorageError } from "../../../../src/core/errors.ts";
 import { StalledKv } from "../../../kit/stalled_kv.ts";

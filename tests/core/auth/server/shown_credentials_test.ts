@@ -51,7 +51,7 @@ const services = (changes: { grant?: unknown; isBlocked?: boolean } = {}) => {
           handle === HANDLE && browser === BROWSER ? {} : undefined,
         ),
     },
-    approvals: {
+    consents: {
       find: (browser: string, asked: Record<string, string>) =>
         Promise.resolve(
           browser === BROWSER && asked.clientId === CLIENT.client_id &&

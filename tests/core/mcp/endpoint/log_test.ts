@@ -14,7 +14,7 @@ import {
 } from "../../../kit/answer.ts";
 import { startServer, type TestServer } from "../../../kit/server.ts";
 import { until } from "../../../kit/wait.ts";
-import { shortClientId } from "../../../../src/core/oauth/client_id.ts";
+import { shortClientId } from "../../../../src/core/oauth/client.ts";
 import { Client } from "../../../kit/client.ts";
 import { startOAuthServer } from "../../../kit/sign_in.ts";
 import { switchableKv } from "../../../kit/switchable_kv.ts";

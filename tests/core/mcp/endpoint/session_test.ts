@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../../src/authoring/tool.ts";
-import { BODY_BYTES } from "../../../../src/core/protocol/transport.ts";
+import { BODY_BYTES } from "../../../../src/core/protocol/messages.ts";
 import { FakeTime } from "../../../kit/fake_time.ts";
 import { initialize, rpc } from "../../../kit/message.ts";
 import {

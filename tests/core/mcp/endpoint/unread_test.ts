@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../../src/authoring/tool.ts";
-import { unreadBudget } from "../../../../src/core/mcp/exchange/long_messages.ts";
-import { NO_NETWORK } from "../../../../src/core/mcp/exchange/caller_bound.ts";
+import {
+  NO_NETWORK,
+  unreadBudget,
+} from "../../../../src/core/mcp/exchange/limits.ts";
 import { until } from "../../../kit/wait.ts";
 import { startServer } from "../../../kit/server.ts";
 

@@ -7,8 +7,10 @@ import type {
   AdmittedRequest,
   Engine,
 } from "../../../../src/core/mcp/exchange/engine.ts";
-import type { Result } from "../../../../src/core/mcp/exchange/answer.ts";
-import { PendingResponse } from "../../../../src/core/mcp/exchange/pending_response.ts";
+import {
+  PendingResponse,
+  type Result,
+} from "../../../../src/core/mcp/exchange/answer.ts";
 import {
   ChallengeError,
   HttpError,

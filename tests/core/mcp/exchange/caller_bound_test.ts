@@ -5,7 +5,7 @@ import {
   limitKeyOf,
   MANY,
   NO_NETWORK,
-} from "../../../../src/core/mcp/exchange/caller_bound.ts";
+} from "../../../../src/core/mcp/exchange/limits.ts";
 import { LimitError } from "../../../../src/core/errors.ts";
 import { parseNetwork } from "../../../../src/core/net/address.ts";
 import {

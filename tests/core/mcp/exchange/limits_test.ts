@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { tool, type ToolLimit } from "../../../../src/authoring/tool.ts";
 import {
   type LimitKey,
+  Limits,
   NO_NETWORK,
-} from "../../../../src/core/mcp/exchange/caller_bound.ts";
-import { Limits } from "../../../../src/core/mcp/exchange/limits.ts";
+} from "../../../../src/core/mcp/exchange/limits.ts";
 import { LimitError } from "../../../../src/core/errors.ts";
 import type { Logger } from "../../../../src/core/log/log.ts";
 import { silentLogger } from "../../../kit/log.ts";

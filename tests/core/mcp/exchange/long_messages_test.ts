@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   MemoryBudget,
   type MessageHolder,
-} from "../../../../src/core/mcp/exchange/long_messages.ts";
+} from "../../../../src/core/mcp/exchange/limits.ts";
 
 const MIB = 1024 * 1024;
 

@@ -15,7 +15,7 @@ import type {
   RpcRequest,
 } from "../../../../src/core/protocol/messages.ts";
 import { Meta } from "../../../../src/core/protocol/request_meta.ts";
-import { shortHash } from "../../../../src/core/log/request.ts";
+import { shortHash } from "../../../../src/core/log/log.ts";
 import type {
   MessageFacts,
   Telemetry,

@@ -4,7 +4,7 @@ import type {
   BodyClock,
   TimedBody,
 } from "../../../../src/core/net/body_bytes.ts";
-import { PendingResponse } from "../../../../src/core/mcp/exchange/pending_response.ts";
+import { PendingResponse } from "../../../../src/core/mcp/exchange/answer.ts";
 
 /** Opens an answer as a stream, with its client's reads. */
 async function openStream(call?: { sending: ResponseSending }) {

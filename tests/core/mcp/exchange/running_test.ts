@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LimitKey } from "../../../../src/core/mcp/exchange/caller_bound.ts";
+import type { LimitKey } from "../../../../src/core/mcp/exchange/limits.ts";
 import {
   type RunningCall,
   RunningCalls,

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { AskedQuestion } from "../../../../src/core/protocol/question.ts";
-import { CallerBound } from "../../../../src/core/mcp/exchange/caller_bound.ts";
+import { CallerBound } from "../../../../src/core/mcp/exchange/limits.ts";
 import type { MethodEngine } from "../../../../src/core/mcp/methods/method_engine.ts";
 import { settled } from "../../../kit/wait.ts";
-import type { SessionRequest } from "../../../../src/core/mcp/generations/session.ts";
-import { SessionCall } from "../../../../src/core/mcp/generations/session_call.ts";
+import {
+  SessionCall,
+  type SessionRequest,
+} from "../../../../src/core/mcp/generations/session.ts";
 
 /** Makes a call of a session, with a record of its questions. */
 function oneCall(isLive = true) {

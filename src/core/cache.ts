@@ -1,10 +1,61 @@
 /**
- * A cache of recent reads. A value is at most a second old, so that a record
- * that another process ended is gone within a second. The cache is bounded, so
- * that a flood of names cannot fill the memory.
+ * Values kept in the memory of this process: the latest ones by name, recent
+ * reads of records, and values that are made once. Every map is bounded, because
+ * clients can make up any number of names.
+ *
  * @module
  */
-import { LatestMap } from "../latest_map.ts";
+
+const CAPACITY = 10_000;
+
+interface Entry<T> {
+  value: T;
+  /** The time until which the value is returned, by `performance.now()`. */
+  untilMilliseconds: number;
+}
+
+export class LatestMap<T> {
+  /** The entries, the oldest first. */
+  readonly #entries = new Map<string, Entry<T>>();
+
+  constructor(private readonly capacity = CAPACITY) {}
+
+  get(name: string): T | undefined {
+    const entry = this.#entries.get(name);
+    return entry && entry.untilMilliseconds > performance.now()
+      ? entry.value
+      : undefined;
+  }
+
+  /**
+   * Sets a value for some time. Drops old entries if they have expired, or are
+   * too many.
+   */
+  set(name: string, value: T, milliseconds = Infinity): void {
+    const now = performance.now();
+    this.#entries.delete(name);
+    for (const [oldest, { untilMilliseconds }] of this.#entries) {
+      const isRoom = this.#entries.size < this.capacity;
+      if (isRoom && untilMilliseconds > now) break;
+      this.#entries.delete(oldest);
+    }
+    this.#entries.set(name, { value, untilMilliseconds: now + milliseconds });
+  }
+
+  /** Lists the values that {@linkcode get} returns. */
+  values(): T[] {
+    const names = [...this.#entries.keys()];
+    return names.map((name) => this.get(name)).filter((it) => it !== undefined);
+  }
+
+  delete(name: string): void {
+    this.#entries.delete(name);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+}
 
 const FRESH_MILLISECONDS = 1000;
 
@@ -64,4 +115,18 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
       return readings.size;
     },
   };
+}
+
+/**
+ * Makes a function that calls `make` once and shares the result with all calls.
+ * After a failure the next call tries again. Also used for modules, because
+ * each `import()` takes as long as a tool call.
+ */
+export function shared<T>(make: () => Promise<T>): () => Promise<T> {
+  let making: Promise<T> | undefined;
+  return () =>
+    making ??= make().catch((error) => {
+      making = undefined;
+      throw error;
+    });
 }
