@@ -20,6 +20,7 @@ import {
   type OAuthServerOptions,
   startOAuthServer,
 } from "../../kit/sign_in.ts";
+import { TASKS } from "../../kit/task.ts";
 import { until, within } from "../../kit/wait.ts";
 
 /** The runs that went on after `catch` or to their end. */
@@ -90,7 +91,17 @@ const late = tool({
   },
 });
 
-const TOOLS = { tools: [pay, two, both, script, late] };
+const settle = tool({
+  name: "settle",
+  task: "required",
+  async run(_input, { ask }) {
+    const url = "https://pay.example.com/";
+    const { action } = await ask({ message: "Settle", url, until: "done" });
+    return `said ${action}`;
+  },
+});
+
+const TOOLS = { tools: [pay, two, both, script, late, settle] };
 const OPENS = { elicitation: { form: {}, url: {} } };
 /** The capabilities of Codex and Claude Code. */
 const FORMS = { elicitation: {} };
@@ -332,6 +343,27 @@ Deno.test("2026: what a client declines waits no longer", async () => {
   );
   const visitor = await open(server, inputRequests.pay.params.url);
   assert.match(visitor.words, /Nothing waits for you here/);
+});
+
+Deno.test("2026: a task goes on once its person is done, although its client has not answered", async () => {
+  await using server = await start();
+  server.provider.subject = "42";
+  const { headers } = await server.person();
+  const options = { headers, capabilities: { ...OPENS, ...TASKS } };
+  const { taskId } = await resultOf(
+    server.call("tools/call", { name: "settle", arguments: {} }, options),
+  );
+  let task: Json = {};
+  const reach = (status: string) =>
+    until(async () => {
+      task = await resultOf(server.call("tasks/get", { taskId }, options));
+      return task.status === status;
+    });
+  await reach("input_required");
+  const [{ params }] = Object.values<Json>(task.inputRequests);
+  await press(await open(server, params.url), "done");
+  await reach("completed");
+  assert.equal(task.result.content[0].text, "said accept");
 });
 
 Deno.test("2025: elicitation/create names the page, and is told to be complete when the person is done", async () => {
