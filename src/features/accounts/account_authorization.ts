@@ -235,6 +235,7 @@ export function accountAuthorization(
         const told: CheckedKey = {
           ...checked,
           given: parseGrantedScopes(scope),
+          signedInAt: at && new URL(at.split(" ")[1]).host,
           ...describeAccount(found, accessToken),
           ...await checkKey(service, accessToken, log),
         };

@@ -24,6 +24,8 @@ export interface CheckedKey extends DescribedAccount {
    * The time until which the person may confirm; set when the page is shown.
    */
   expiresAt?: number;
+  /** The host at which the person signed in, if the service chose it. */
+  signedInAt?: string;
   /** The queue entry that revokes the tokens if they are not confirmed. */
   revocation?: Deno.KvKey;
 }

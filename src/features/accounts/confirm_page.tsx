@@ -35,6 +35,8 @@ export function ConfirmPage(
      */
     keptAs?: string;
     checked: string;
+    /** The host at which the person allowed it, if the service chose it. */
+    signedInAt?: string;
     /** The account that this one replaces. */
     replaced?: Pick<ListedAccount, "label" | "createdAt">;
     /** The requested scopes that the token response did not name. */
@@ -46,7 +48,7 @@ export function ConfirmPage(
   },
 ) {
   const { title, label, keptAs, scopes, checked, replaced, now } = props;
-  const { unnamed = [] } = props;
+  const { unnamed = [], signedInAt, host } = props;
   return (
     <CardPage {...props} title={`Connect ${title}`}>
       <NothingKept {...props} />
@@ -55,6 +57,13 @@ export function ConfirmPage(
           ? <>The key works.</>
           : <>You have allowed it. Nothing is kept yet.</>}
       </p>
+      {signedInAt !== undefined && signedInAt !== host && (
+        <p>
+          You signed in at{" "}
+          <strong>{signedInAt}</strong>. The access that you allowed there is
+          used at <strong>{host}</strong>.
+        </p>
+      )}
       <p class="lead">
         {label === undefined
           ? <>{title} does not say which account of yours it is.</>

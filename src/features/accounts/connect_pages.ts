@@ -136,6 +136,7 @@ export function connectPages(services: ConnectServices) {
     const content = ConfirmPage({
       ...await propsOf(visit),
       label: checked.label,
+      signedInAt: checked.signedInAt,
       keptAs,
       checked: await pagesOf(visit).seal(checked, now(clock)),
       replaced: replaced?.value,

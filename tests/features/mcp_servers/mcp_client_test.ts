@@ -657,3 +657,24 @@ Deno.test("a code goes nowhere if the server names another page than the one to 
   });
   assert.deepEqual(service.forms, []);
 });
+
+Deno.test("a person is told at which host the access is used that they allowed at another", async () => {
+  await using service = new McpService();
+  await using elsewhere = new McpService();
+  for (
+    const [named, isTold] of [[elsewhere, true], [service, false]] as const
+  ) {
+    service.resource = { authorization_servers: [named.origin] };
+    await using server = await startThrough(service);
+    const visitor = await AccountVisitor.signIn(server, {
+      issuers: [named.origin],
+    });
+    visitor.page = await visitor.browser.open(BASE_URL + PATH);
+    await visitor.press(PATH, { answer: "connect" });
+    const [at, to] = [named, service].map((it) => new URL(it.origin).host);
+    const words = `You signed in at ${at} . ` +
+      `The access that you allowed there is used at ${to} .`;
+    assert.match(visitor.words, /You have allowed it/);
+    assert.equal(visitor.words.includes(words), isTold, visitor.words);
+  }
+});
