@@ -63,8 +63,28 @@ export function printImported(
   return `// Imported: ${service} ${id} ${fingerprint}${more}\n${text}`;
 }
 
+/** Makes the fingerprint of a text, which does not change with its names. */
 export const fingerprintOf = (text: string) =>
-  digest(text).toHex().slice(0, 12);
+  digest(withoutNames(text)).toHex().slice(0, 12);
+
+/** Matches the name of a tool in its file. */
+const TOOL_NAME = /(?<=^export default tool\(\{\n {2}name: ")[\w.-]+(?=",$)/m;
+
+/** Returns the name of the tool that a file declares. */
+export const toolNameIn = (text: string) => TOOL_NAME.exec(text)?.[0];
+
+/**
+ * Returns a text without the names that its author may change, which are those
+ * of the tool, of its file and of its constant in the test, and without what
+ * formatting changes with their lengths.
+ */
+function withoutNames(text: string): string {
+  return text.replace(TOOL_NAME, "")
+    .replace(/^import \w+ from "\.\/[\w-]+\.ts";$/m, "")
+    .replaceAll(/(?<=\btools: \[|\.call\(\s*)\w+/g, "")
+    .replace(/(?<=^Deno\.test\(\s*")[\w.-]+/m, "")
+    .replaceAll(/\s+|,(?=\s*[)\]}])/g, "");
+}
 
 /** Adapts the imports of a file to a clone, whose own folders are in `src/`. */
 export function inClone(text: string): string {

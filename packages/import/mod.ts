@@ -12,7 +12,7 @@ import { Exit, Failure, usageFailure } from "../call/failure.ts";
 import { reserveProject } from "../create/files.ts";
 import { counted } from "../doctor/list_cost.ts";
 import { ImportError } from "./document.ts";
-import { diffOf, printImported } from "./imported_file.ts";
+import { diffOf, printImported, toolNameIn } from "./imported_file.ts";
 import { camelCase, snakeCase, TAKEN } from "./names.ts";
 import { openSource } from "./open_source.ts";
 import {
@@ -152,14 +152,15 @@ export async function importTools(
   }
   const { made, isPersonal } = plan;
   const path = project.path("tools", "mod.ts");
+  const absent = (await project.absent())
+    .filter((it) => !plan.names.includes(it.replace(/\.ts$/, "")));
+  for (const it of absent) {
+    terminal.print(`${path} imports ${it}, which is not there.`);
+  }
   if (flags.check) {
     const { unlisted, list } = await project.listed(plan.names);
     const left = list ? unlisted : [];
     if (left.length > 0) terminal.print(`${path} lacks ${left.join(", ")}.`);
-    const absent = await project.absent();
-    for (const it of absent) {
-      terminal.print(`${path} imports ${it}, which is not there.`);
-    }
     const lost = gone.length + wanted.length - made.length + left.length +
       absent.length;
     return report(plan, lost, terminal);
@@ -296,15 +297,23 @@ async function planOf(
     const kept = there?.path ?? test?.path.replace(/_test\.ts$/, ".ts");
     const tool = kept && (there || !project.has(kept))
       ? kept.replace(/^.*\/|\.ts$/g, "")
-      : freeName(item.name, name, names, (it) => project.has(place(it)));
+      : freeName(
+        item.name,
+        name,
+        names,
+        (it) => project.has(place(it)) || project.toolNames.has(it),
+      );
     try {
-      const files = written.tool(item, tool);
+      // The author may have renamed the tool, its file, or both.
+      const own = toolNameIn(there?.text ?? "") ?? tool;
+      const files = written.tool(item, own);
       for (const it of files.notes) terminal.print(`Note: ${item.id} ${it}`);
       // The test comes first: if the import is cut off, the next import finds
       // the test, but makes no test that the author has deleted.
       if (test || !there) {
         const path = test?.path ?? place(`${tool}_test`);
-        add(`test of ${item.id}`, path, files.test);
+        const text = files.test.replace(`"./${own}.ts"`, `"./${tool}.ts"`);
+        add(`test of ${item.id}`, path, text);
       }
       add(item.id, there?.path ?? place(tool), files.tool);
       made.push(item);

@@ -37,6 +37,9 @@ export const anotherSource = (
   }, and this source ${words}. If it is the ` +
   `same API, add --as ${service}, else --as another name.`;
 
+/** Matches the name of a tool in any module. */
+const TOOL = /\btool\(\{\s*name: "([\w.-]+)"/g;
+
 /** A formatted file to write. */
 export type NewFile = Omit<ImportedFile, "isChanged">;
 
@@ -44,6 +47,8 @@ export type NewFile = Omit<ImportedFile, "isChanged">;
 export class ImportProject {
   /** The imported files, by `service id`. */
   readonly files = new Map<string, ImportedFile>();
+  /** The names of the tools, which their files may not have. */
+  readonly toolNames = new Set<string>();
   /** The paths in the two folders, in lower case. */
   readonly #paths = new Set<string>();
   /** The texts of files, by path, as they were last read. */
@@ -71,6 +76,8 @@ export class ImportProject {
         }
         if (!name.endsWith(".ts")) continue;
         const file = await project.imported(`${path}/${name}`);
+        const text = project.#texts.get(`${path}/${name}`) ?? "";
+        for (const [, tool] of text.matchAll(TOOL)) project.toolNames.add(tool);
         if (file) project.files.set(`${file.service} ${file.id}`, file);
       }
     }

@@ -1,4 +1,4 @@
-// Imported: bookings DELETE /bookings/{id} bf692854ecc4
+// Imported: bookings DELETE /bookings/{id} 1da60ebe912c
 import { tool, z } from "@tool-server/tool-server";
 import { callApi } from "@tool-server/tool-server/api";
 import { bookings } from "../services/bookings.ts";

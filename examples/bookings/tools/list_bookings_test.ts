@@ -1,4 +1,4 @@
-// Imported: bookings test of GET /bookings 0274aa934ebf
+// Imported: bookings test of GET /bookings 7159e3e11793
 import assert from "node:assert/strict";
 import { testServer } from "@tool-server/tool-server/testing";
 import listBookings from "./list_bookings.ts";

@@ -411,6 +411,76 @@ Deno.test("import finds a tool that its author has renamed, and writes no test t
   ]);
 });
 
+/** The parts of a tool that its author may rename. */
+const RENAMES: Record<string, (trial: Trial) => Promise<void>> = {
+  async "the file"(trial) {
+    for (const end of ["", "_test"]) {
+      const [from, to] = ["list_cups", "cups"]
+        .map((name) => `${trial.root}/tools/${name}${end}.ts`);
+      await Deno.rename(from, to);
+    }
+    const path = "./list_cups.ts";
+    await trial.edit("tools/mod.ts", path, "./cups.ts");
+    await trial.edit("tools/cups_test.ts", path, "./cups.ts");
+  },
+  "the name": (trial) =>
+    trial.edit("tools/list_cups.ts", 'name: "list_cups"', 'name: "all_cups"'),
+  async "everything"(trial) {
+    await RENAMES["the file"](trial);
+    await trial.edit("tools/cups.ts", 'name: "list_cups"', 'name: "cups"');
+    const path = `${trial.root}/tools/cups_test.ts`;
+    const text = await Deno.readTextFile(path);
+    await Deno.writeTextFile(
+      path,
+      text.replaceAll("listCups", "cups").replace(
+        '"list_cups asks',
+        '"cups asks',
+      )
+        .replace(
+          /\(cups, \{\s*teaId: "tea",?\s*\},/,
+          '(cups, { teaId: "tea" },',
+        ),
+    );
+  },
+};
+
+for (const [what, rename] of Object.entries(RENAMES)) {
+  Deno.test(`a tool stays renamed by ${what}, and no change of the document is seen in that`, async () => {
+    await using trial = await Trial.start();
+    await trial.import(TEA);
+    await rename(trial);
+    const file = what === "the name" ? "list_cups" : "cups";
+    const before = await trial.read(`tools/${file}.ts`);
+    const name = /name: "\w+"/.exec(before)![0];
+    const nothing = { code: 0, said: "Nothing has changed." };
+    assert.deepEqual(await trial.import(TEA, ["--check"]), nothing);
+    await trial.import(TEA, []);
+    assert.equal(await trial.read(`tools/${file}.ts`), before);
+    const changed = structuredClone(TEA);
+    changed.paths["/teas/{tea-id}/cups"].get.description = "Lists all cups.";
+    assert.equal((await trial.import(changed, [])).code, 0);
+    const after = await trial.read(`tools/${file}.ts`);
+    assert.match(after, /"Lists all cups\."/);
+    assert.ok(after.includes(name));
+    const test = await trial.read(`tools/${file}_test.ts`);
+    assert.ok(test.includes(`from "./${file}.ts"`));
+    assert.deepEqual(await trial.import(changed, ["--check"]), nothing);
+  });
+}
+
+Deno.test("a new tool has the name of no other, whatever the file of that is named", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA, ["--pick", "pourCup"]);
+  await trial.edit(
+    "tools/pour_cup.ts",
+    'name: "pour_cup"',
+    'name: "list_cups"',
+  );
+  await trial.import(TEA, ["--pick", "listCups"]);
+  const tool = await trial.read("tools/list_cups_tea_shop.ts");
+  assert.match(tool, /name: "list_cups_tea_shop"/);
+});
+
 Deno.test("import never deletes what the document has no more", async () => {
   await using trial = await Trial.start();
   await trial.import(TEA);
@@ -907,7 +977,10 @@ Deno.test("--check says what the list imports that is not there, and how to keep
     lost.said,
     /tools\/mod\.ts imports list_cups\.ts, which is not there\./,
   );
-  await trial.import(TEA, ["--pick", "listCups"]);
+  const later = await trial.import(TEA, []);
+  assert.match(later.said, /mod\.ts imports list_cups\.ts, which is not there/);
+  const again = await trial.import(TEA, ["--pick", "listCups"]);
+  assert.doesNotMatch(again.said, /not there/);
   const { get: _, ...others } = TEA.paths["/teas/{tea-id}/cups"];
   const smaller = { ...TEA, paths: { "/teas/{tea-id}/cups": others } };
   const gone = await trial.import(smaller, ["--check"]);
