@@ -56,9 +56,8 @@ export function printImported(
   >,
 ): string {
   const more = Object.entries({ of: source, from: own, at: url })
-    .filter(([, value]) => value !== undefined)
-    .map(([word, value]) =>
-      ` ${word} ${value!.replaceAll(/\s/g, encodeURIComponent)}`
+    .map(([word, it]) =>
+      it && ` ${word} ${it.replaceAll(/\s/g, encodeURIComponent)}`
     ).join("");
   return `// Imported: ${service} ${id} ${fingerprint}${more}\n${text}`;
 }

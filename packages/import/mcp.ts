@@ -76,7 +76,6 @@ export async function mcpSource(
       aliases: [name],
       name: unique(snakeCase(name) || "tool", names, "_"),
       group: "",
-      title: shown(listed.title ?? listed.description ?? name, 80),
       isDeprecated: false,
       tokens: () => tokensOfTool(callable(listed, revision)),
       listed: () => callable(listed, revision),
@@ -210,7 +209,7 @@ function toolCode(
   const title = listed.title ?? Object(listed.annotations).title ??
     (capital(snakeCase(id).replaceAll("_", " ")) || id);
   const description = sentence(listed.description, MAX_DESCRIPTION);
-  const { consts, notes, input } = inputCode(
+  const { consts, notes, input, cast } = inputCode(
     new Map(members),
     schemas,
     [variable, own, "input"],
@@ -249,7 +248,9 @@ function toolCode(
       `const ${variable} = testMcpServer(${objectCode([[id, '"done"']])});\n` +
       `await using server = await testServer({ tools: [${own}] });\n` +
       `const needs = { ${variable} };\n` +
-      `const { text } = await ${client}.call(${own}, ${literal(sample)}, ` +
+      `const { text } = await ${client}.call(${own}, ${
+        literal(sample)
+      }${cast}, ` +
       `{ ${options} });\nassert.equal(text, "done");\n});\n`,
   };
 }

@@ -122,11 +122,9 @@ export async function importTools(
   // A test without its tool comes from an import that was cut off.
   const had = there
     .flatMap(({ id }) => known.get(id.replace(TEST_OF, "")) ?? []);
-  if (before && flags.as === undefined && !flags.check) {
-    const isOther = gone.length > 0 && had.length === 0;
-    if (isOther) {
-      throw usageFailure(anotherSource(before, "has none of its tools"));
-    }
+  const isOther = gone.length > 0 && had.length === 0;
+  if (before && isOther && flags.as === undefined && !flags.check) {
+    throw usageFailure(anotherSource(before, "has none of its tools"));
   }
   const more = flags.check
     ? []
@@ -294,15 +292,12 @@ async function planOf(
     const there = project.files.get(`${name} ${item.id}`);
     const test = project.files.get(`${name} test of ${item.id}`);
     const place = (tool: string) => project.path("tools", `${tool}.ts`);
+    const isThere = (tool: string) =>
+      project.has(place(tool)) || project.toolNames.has(tool);
     const kept = there?.path ?? test?.path.replace(/_test\.ts$/, ".ts");
     const tool = kept && (there || !project.has(kept))
       ? kept.replace(/^.*\/|\.ts$/g, "")
-      : freeName(
-        item.name,
-        name,
-        names,
-        (it) => project.has(place(it)) || project.toolNames.has(it),
-      );
+      : freeName(item.name, name, names, isThere);
     try {
       // The author may have renamed the tool, its file, or both.
       const own = toolNameIn(there?.text ?? "") ?? tool;
@@ -398,9 +393,10 @@ async function apply(
   const open: string[] = [];
   for (const { file, before, kind } of steps) {
     if (kind === "same") {
-      const { own, url } = project.files.get(`${file.service} ${file.id}`)!;
-      if (own !== file.own || url !== file.url) {
-        await project.write(file, printImported({ ...file, text: before! }));
+      // The address of a source may have changed, in the first line alone.
+      const there = { ...file, text: before! };
+      if (file.id === "service") {
+        await project.write(there, printImported(there));
       }
       continue;
     }

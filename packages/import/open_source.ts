@@ -12,22 +12,19 @@ import { mcpSource } from "./mcp.ts";
 import { openApiSource } from "./openapi.ts";
 import type { ImportSource } from "./source.ts";
 
-/** The options of {@linkcode openSource}. */
-interface OpenOptions {
-  /** The token of an MCP server. */
-  token?: string;
-  /** True if a person sees the address of a sign-in, and opens it. */
-  hasPerson?: boolean;
-  /** The time in which an MCP server must respond. */
-  seconds?: number;
-}
-
-/** Opens a source. @throws {ImportError} */
+/**
+ * Opens a source.
+ *
+ * @param options the token of an MCP server, or if a person sees the address of
+ * a sign-in and opens it; and the time for an MCP server to respond
+ * @throws {ImportError}
+ */
 export async function openSource(
   source: string,
-  { token, hasPerson = new Terminal().hasPerson, seconds = RESPONSE_SECONDS }:
-    OpenOptions = {},
+  options: { token?: string; hasPerson?: boolean; seconds?: number } = {},
 ): Promise<ImportSource> {
+  const { token, seconds = RESPONSE_SECONDS } = options;
+  const { hasPerson = new Terminal().hasPerson } = options;
   const server = URL.parse(source);
   if (server && /^https?:.*\/mcp$/.test(server.protocol + server.pathname)) {
     const { href, origin, pathname } = server;

@@ -6,6 +6,8 @@
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import type { ParameterStyle, StyleOptions } from "../../src/api.ts";
+import { usualStyle } from "../../src/authoring/parameter_style.ts";
+import { INHERITED } from "../../src/core/protocol/json_schema.ts";
 import {
   type ApiDocument,
   attempt,
@@ -173,15 +175,12 @@ export function detailsOf(
   taken: ReadonlySet<string>,
 ): Details {
   const schemas = new Schemas(document);
-  const names = new Set(taken);
+  // An absent argument of these names would be the function that is inherited.
+  const names = new Set([...taken, ...INHERITED]);
   const parameters = parametersOf(document, operation, schemas, names);
   const body = bodyOf(document, operation, schemas);
-  return {
-    parameters,
-    ...body && { body },
-    schemas,
-    answer: answerOf(document, operation),
-  };
+  const answer = answerOf(document, operation);
+  return { parameters, ...body && { body }, schemas, answer };
 }
 
 function parametersOf(
@@ -209,15 +208,8 @@ function parametersOf(
   }
   // Some documents do not declare the parameters in their paths.
   for (const name of inPath) {
-    parameters.push({
-      name,
-      place: "path",
-      argument: unique(camelCase(name), names),
-      schema: { type: "string" },
-      required: true,
-      isJson: false,
-      options: {},
-    });
+    const one = { name, in: "path", schema: { type: "string" } };
+    parameters.push(parameterOf(document, one, schemas, names)!);
   }
   return parameters.sort((a, b) => Number(b.required) - Number(a.required));
 }
@@ -241,8 +233,7 @@ function parameterOf(
     typeof name !== "string" || name === "" || name === "__proto__" ||
     !["path", "query", "header", "cookie"].includes(`${place}`)
   ) {
-    const at = shown(place);
-    const what = `the parameter ${shown(name)}, as its place is ${at}`;
+    const what = `the parameter ${shown(name)} (in ${shown(place)})`;
     if (required) throw new ImportError(`It needs ${what}.`);
     schemas.notes.add(`leaves out ${what}`);
     return undefined;
@@ -260,7 +251,7 @@ function parameterOf(
   );
   const words = sentence(one.description);
   const example = one.example ?? firstExample(document, one.examples);
-  const usual = place === "query" || place === "cookie" ? "form" : "simple";
+  const usual = usualStyle(`${place}`);
   const style = STYLES.includes(`${one.style}`) ? one.style : usual;
   const explode = one.explode === undefined || schema.type === "string"
     ? undefined
@@ -315,9 +306,7 @@ function bodyOf(
   schemas: Schemas,
 ): Body | undefined {
   const given = found(document, raw.requestBody);
-  if (given === undefined || method === "GET" || method === "HEAD") {
-    return undefined;
-  }
+  if (!given || /^(?:GET|HEAD)$/.test(method)) return undefined;
   const content = Object.entries(Object(given.content));
   const required = given.required === true;
   for (const [form, kind, usual] of KINDS) {

@@ -131,8 +131,7 @@ export class ImportProject {
     const names = titled.map(({ service }) => service).join(" and ");
     throw usageFailure(
       others.length > 0
-        ? `${found.length > 0 ? "It" : "One of this title"} was imported as ` +
-          `${names}: add --as NAME.`
+        ? `It was imported as ${names}: add --as NAME.`
         : anotherSource(it, `has the same title and the address ${address}`),
     );
   }

@@ -16,8 +16,6 @@ export interface ImportItem {
   name: string;
   /** The name of the item's group; empty without one. */
   group: string;
-  /** A few words for a list. */
-  title: string;
   /** True if only an exact name selects it. */
   isDeprecated: boolean;
   /**

@@ -13,7 +13,14 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { PACKAGE } from "../create/source.ts";
 import { shown } from "./document.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
-import type { Body, Details, Operation, Parameter } from "./operations.ts";
+import { INHERITED } from "../../src/core/protocol/json_schema.ts";
+import {
+  type Body,
+  type Details,
+  type Operation,
+  type Parameter,
+} from "./operations.ts";
+import { usualStyle } from "../../src/authoring/parameter_style.ts";
 import { sampleOf, type SampleOptions } from "./sample.ts";
 import { checkWrittenOut, type PlainSchema, type Schemas } from "./schema.ts";
 import type { UsedService } from "./service_code.ts";
@@ -37,7 +44,7 @@ export function toolCode(
   const { variable } = service;
   const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
   const schemas = argumentsOf(details);
-  const { consts, notes, input } = inputCode(
+  const { consts, notes, input, cast } = inputCode(
     schemas,
     details.schemas,
     [variable, camelCase(name, "tool")],
@@ -67,10 +74,16 @@ export function toolCode(
       `run: (${taken}, { ${context.join(", ")} }) =>\n` +
       `callApi(${given}.${variable}, ${literal(operation.id)}, ` +
       `${request}),\n});\n`,
-    test: testCode(operation, details, name, service),
+    test: testCode(operation, details, name, service, cast),
     notes,
   };
 }
+
+/**
+ * Matches a member with a name that every object inherits: TypeScript takes the
+ * inherited function for its absent value.
+ */
+const ODD = new RegExp(`\\b(?:${INHERITED.join("|")}): `);
 
 export interface ToolArgument {
   schema: PlainSchema;
@@ -88,7 +101,7 @@ export function inputCode(
   schemas: ReadonlyMap<string, ToolArgument>,
   { components, notes }: Schemas,
   taken: readonly string[],
-): { consts: string; notes: string[]; input: string } {
+): { consts: string; notes: string[]; input: string; cast: string } {
   const roots = [...schemas.values()].map(({ schema }) => schema);
   checkWrittenOut(roots, components);
   const names = new Set([...taken, ...schemas.keys()]);
@@ -98,7 +111,9 @@ export function inputCode(
   ).join("");
   const input = members && `input: z.object({\n${members}}),\n`;
   const left = [...zod.left].map((it) => `leaves ${shown(it)} unchecked`);
-  return { consts: zod.consts, notes: [...notes, ...left], input };
+  const { consts } = zod;
+  const cast = ODD.test(consts + input) ? " as never" : "";
+  return { consts, notes: [...notes, ...left], input, cast };
 }
 
 export function argumentsOf(
@@ -146,8 +161,12 @@ function requestCode(details: Details, { along }: UsedService): string {
 
 function valueCode({ argument, isJson, style, options, place }: Parameter) {
   if (isJson) return `JSON.stringify(${argument})`;
-  const usual = place === "query" || place === "cookie" ? "form" : "simple";
-  return styledCode(argument, style ?? usual, options, style !== undefined);
+  return styledCode(
+    argument,
+    style ?? usualStyle(place),
+    options,
+    style !== undefined,
+  );
 }
 
 function styledCode(
@@ -167,7 +186,8 @@ function styledCode(
 /** Returns the styles of a form's members that are in the schema. */
 function stylesOf({ styles, schema }: Body, { schemas }: Details) {
   const { properties } = schemas.target(schema);
-  return [...styles].filter(([name]) => properties?.has(name));
+  return [...styles]
+    .filter(([name]) => properties?.has(name) && !INHERITED.includes(name));
 }
 
 function bodyCode(body: Body, details: Details): string {
@@ -208,10 +228,9 @@ export function requestOf(details: Details, input: JsonObject): ApiRequest {
   const request: JsonObject = {};
   for (const { name, place, argument, isJson, style, options } of parameters) {
     const value = input[argument];
-    const usual = place === "query" || place === "cookie" ? "form" : "simple";
     const own = isJson
       ? JSON.stringify(value)
-      : styled(value, style ?? usual, options);
+      : styled(value, style ?? usualStyle(place), options);
     const values = (request[PLACES[place]] ??= {}) as JsonObject;
     values[name] = own;
   }
@@ -254,6 +273,7 @@ function testCode(
   details: Details,
   name: string,
   { variable, isPersonal, env, along }: UsedService,
+  cast: string,
 ): string {
   const tool = camelCase(name, "tool");
   const input = sampleInput(details);
@@ -271,7 +291,7 @@ function testCode(
   const routes = `{ ${literal(shownRoute)}: ${answering} }`;
   const settings = env.map(([key, code]) => `${key}: ${code}`).join(", ");
   const isApproved = operation.method === "DELETE";
-  const given = literal(input);
+  const given = literal(input) + cast;
   const needed = isPersonal ? "" : "serveApi, ";
   const options = [
     ...isPersonal ? ["needs"] : [],

@@ -72,6 +72,10 @@ export function printPairs(values: ParameterValues): string {
 const without = (object: object, isLeft: (name: string) => boolean) =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !isLeft(name)));
 
+/** Returns the style of a location's parameters that have none. */
+export const usualStyle = (place: string) =>
+  place === "query" || place === "cookie" ? "form" : "simple";
+
 /** Returns the style of a value. */
 export function styleOf(given: unknown, usual: ParameterStyle): Styled {
   return given instanceof Styled ? given : new Styled(given, usual);

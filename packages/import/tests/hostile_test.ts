@@ -10,6 +10,48 @@ import { documentOf, toolOf, Trial } from "./kit.ts";
 /** Breaks out of strings, comments and templates of JavaScript. */
 const CODE = "*/ `${evil()}` '\"); evil(); //\u2028evil()\nevil()\u202e";
 
+Deno.test("members named like what every object inherits are arguments like others", async () => {
+  const text = { type: "string" };
+  const properties = {
+    constructor: text,
+    valueOf: { type: "integer" },
+    name: text,
+  };
+  const schema = { type: "object", properties };
+  const source = openApiSource(
+    await parseOpenApi(
+      JSON.stringify(documentOf({
+        "/a/{hasOwnProperty}": {
+          post: {
+            operationId: "a",
+            parameters: [{ name: "toString", in: "query", schema: text }],
+            requestBody: {
+              required: true,
+              content: {
+                "application/x-www-form-urlencoded": {
+                  schema,
+                  encoding: { valueOf: { style: "spaceDelimited" } },
+                },
+              },
+            },
+          },
+        },
+      })),
+      "a.json",
+    ),
+  );
+  const written = source.write({ name: "b", variable: "b" }, source.items);
+  const { tool, test } = written.tool(source.items[0], "a");
+  assert.match(tool, /run: \(\{ pathHasOwnProperty, queryToString, body \},/);
+  assert.match(tool, /query: \{ toString: queryToString \}/);
+  assert.match(tool, /form: body,/);
+  // TypeScript takes the inherited function for an absent member.
+  assert.match(test, /body: \{\} \} as never\)/);
+  assert.match(test, /"POST \/a\/tea": /);
+  const usual = await toolOf({ type: "object", properties: { name: text } });
+  assert.doesNotMatch(usual.test, /never/);
+});
+
 Deno.test("import makes code of nothing that a document says", async () => {
   const schema = {
     type: "object",

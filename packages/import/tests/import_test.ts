@@ -957,7 +957,7 @@ Deno.test("import notes what it did not understand of an operation, and takes th
   const { said } = await trial.import(document);
   assert.match(
     said,
-    /Note: GET \/a leaves out the parameter x, as its place is qurey\n/,
+    /Note: GET \/a leaves out the parameter x \(in qurey\)\n/,
   );
   assert.match(
     said,

@@ -11,9 +11,11 @@ import type { Tool } from "../../authoring/tool.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { ParamHeader } from "../protocol/request_meta.ts";
 import {
+  namesInherited,
   paramHeadersOf,
   parseBy,
   type Parsed,
+  withoutPrototype,
 } from "../protocol/json_schema.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../protocol/not_yet.ts";
 import {
@@ -196,8 +198,12 @@ export function parseInput(
   };
   try {
     const parsed = schema.safeParse(value, { error: count });
+    if (parsed.success) return parsed;
+    if (isObject(value) && "toString" in value && namesInherited(schema)) {
+      return parseInput(schema, withoutPrototype(value));
+    }
     // `error` is read here, because Zod makes the messages at the first read.
-    return parsed.success ? parsed : { success: false, error: parsed.error };
+    return { success: false, error: parsed.error };
   } catch (error) {
     const issues: Issue[] = [];
     if (error === TOO_MANY) collectFaults(schema, value, [], issues);

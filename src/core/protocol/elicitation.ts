@@ -11,7 +11,7 @@ import type {
 } from "../../authoring/context.ts";
 import type { InputRequest } from "./question.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import { toJsonSchema } from "./json_schema.ts";
+import { toJsonSchema, withoutPrototype } from "./json_schema.ts";
 import { invalidParams, shown } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { issueText } from "./results.ts";
@@ -125,13 +125,11 @@ export function parseAnswer(
     return { action, content: withoutNulls(content, () => false) };
   }
   const { shape } = question.schema;
-  const parsed = question.schema.safeParse(
-    withoutNulls(
-      content,
-      (name) =>
-        Object.hasOwn(shape, name) && shape[name].safeParse(null).success,
-    ),
+  const filled = withoutNulls(
+    content,
+    (name) => Object.hasOwn(shape, name) && shape[name].safeParse(null).success,
   );
+  const parsed = question.schema.safeParse(withoutPrototype(filled));
   if (parsed.success) return { action, content: parsed.data };
   throw new FormError(issueText(parsed.error, "form"));
 }

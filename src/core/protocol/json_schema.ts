@@ -121,11 +121,57 @@ export function parseBy(
   value: unknown,
 ): Parsed | Promise<Parsed> {
   try {
-    return schema.safeParse(value);
+    const parsed = schema.safeParse(value);
+    return parsed.success || !namesInherited(schema)
+      ? parsed
+      : schema.safeParse(withoutPrototype(value));
   } catch (error) {
-    if (error instanceof $ZodAsyncError) return schema.safeParseAsync(value);
-    throw error;
+    if (!(error instanceof $ZodAsyncError)) throw error;
+    return schema.safeParseAsync(
+      namesInherited(schema) ? withoutPrototype(value) : value,
+    );
   }
+}
+
+/** The names that every object inherits, such as `constructor`. */
+export const INHERITED: readonly string[] = Object.getOwnPropertyNames(
+  Object.prototype,
+);
+
+const NAMED = new RegExp(`"(?:${INHERITED.join("|")})":`);
+
+const naming = new WeakMap<z.ZodType, boolean>();
+
+/**
+ * True if a schema has a member with a name that every object inherits. Zod
+ * would take the inherited function for its value.
+ */
+export function namesInherited(schema: z.ZodType): boolean {
+  let isNamed = naming.get(schema);
+  if (isNamed === undefined) {
+    const json = z.toJSONSchema(schema, {
+      io: "input",
+      unrepresentable: "any",
+    });
+    isNamed = NAMED.test(JSON.stringify(json));
+    naming.set(schema, isNamed);
+  }
+  return isNamed;
+}
+
+/** The maximum depth of the objects that are copied. */
+const MAX_COPIED_DEPTH = 100;
+
+/** Copies a JSON value as objects that inherit nothing. */
+export function withoutPrototype(value: unknown, depth = 0): unknown {
+  if (typeof value !== "object" || value === null || depth > MAX_COPIED_DEPTH) {
+    return value;
+  }
+  const copied = (part: unknown) => withoutPrototype(part, depth + 1);
+  if (Array.isArray(value)) return value.map(copied);
+  const own: JsonObject = Object.create(null);
+  for (const [name, part] of Object.entries(value)) own[name] = copied(part);
+  return own;
 }
 
 /** Sample strings. Most schemas that accept strings accept one of these. */

@@ -37,6 +37,17 @@ Deno.test("parseAnswer() takes null for a field that was left empty", () => {
   );
 });
 
+Deno.test("parseAnswer() takes no inherited function for a field that is absent", () => {
+  const schema = z.object({ constructor: z.string().optional() });
+  for (const content of [{}, { constructor: "a" }]) {
+    const answer = parseAnswer({ message: "?", schema }, {
+      action: "accept",
+      content,
+    });
+    assert.deepEqual(answer, { action: "accept", content });
+  }
+});
+
 Deno.test("parseAnswer() names the fields of a form that does not match", () => {
   for (
     const [content, issues] of [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { parseInput } from "../../../src/core/catalogue/compiled_tool.ts";
+import { parseBy } from "../../../src/core/protocol/json_schema.ts";
 import { inputErrorText } from "../../../src/core/protocol/results.ts";
 
 const MANY = 9900;
@@ -124,4 +125,35 @@ Deno.test("parseInput() refuses what it cannot take apart too", () => {
     "- and more",
     11,
   ]);
+});
+
+Deno.test("parseInput() takes no inherited function for a member that is absent", async () => {
+  const member = {
+    constructor: z.string().optional(),
+    valueOf: z.int().optional(),
+  };
+  const schema = z.object({
+    body: z.object(member),
+    list: z.array(z.union([z.strictObject(member), z.string()])).optional(),
+    toString: z.literal("a").default("a"),
+  });
+  const pairs: [unknown, unknown][] = [
+    [{ body: {} }, { body: {}, toString: "a" }],
+    [
+      { body: { constructor: "b" }, list: [{ valueOf: 1 }], toString: "a" },
+      { body: { constructor: "b" }, list: [{ valueOf: 1 }], toString: "a" },
+    ],
+  ];
+  for (const [given, found] of pairs) {
+    for (const parse of [parseInput, parseBy]) {
+      const parsed = await parse(schema, given);
+      assert.deepEqual<unknown>(parsed.data, found);
+    }
+    const later = await parseBy(
+      schema.refine(() => Promise.resolve(true)),
+      given,
+    );
+    assert.deepEqual<unknown>(later.data, found);
+  }
+  assert.deepEqual(linesOf(schema, { body: { constructor: 1 } }).length, 1);
 });
