@@ -21,6 +21,8 @@ import { type PlainSchema, Schemas, sentence } from "./schema.ts";
 /** The methods of operations that tools can call. */
 const METHODS = ["get", "post", "put", "patch", "delete", "head", "query"];
 
+const NO_TOOLS = ["options", "trace"];
+
 export interface Operation {
   /** The method and the path: `GET /pets/{petId}`. */
   id: string;
@@ -97,6 +99,8 @@ export function listOperations(
       const raw = found(document, item[method]);
       if (raw) operations.push(operationOf(path, method, item, raw, names));
     }
+    const others = Object.keys(item).filter((it) => NO_TOOLS.includes(it));
+    left.push(...others.map((it) => `${it.toUpperCase()} ${shown(path)}`));
   }
   return { operations, left };
 }
@@ -306,7 +310,11 @@ function bodyOf(
   schemas: Schemas,
 ): Body | undefined {
   const given = found(document, raw.requestBody);
-  if (!given || /^(?:GET|HEAD)$/.test(method)) return undefined;
+  if (!given) return undefined;
+  if (/^(?:GET|HEAD)$/.test(method)) {
+    schemas.notes.add(`leaves out its body, which a ${method} cannot have`);
+    return undefined;
+  }
   const content = Object.entries(Object(given.content));
   const required = given.required === true;
   for (const [form, kind, usual] of KINDS) {

@@ -38,8 +38,10 @@ export function picked<I extends ImportItem>(
     );
     if (named.length === 0) {
       const names = new Set(items.flatMap(namesOf));
-      const guess = didYouMean(pattern, [...names]) ||
-        ": --list shows what there is.";
+      const old = items.some((it) => namesOf(it).some((its) => form.test(its)));
+      const guess = old
+        ? ": what is deprecated wants its whole name."
+        : didYouMean(pattern, [...names]) || ": --list shows what there is.";
       throw usageFailure(
         `--pick ${JSON.stringify(pattern)} names nothing${guess}`,
       );
@@ -93,7 +95,7 @@ export function summary(
     ...lines.slice(0, 60),
     ...lines.length > 60 ? [`  and ${lines.length - 60} more groups`] : [],
     ...left.length > 0
-      ? [`Left out, because these are no paths: ${left.slice(0, 5).join(", ")}`]
+      ? [`Left out, as no tool can call these: ${left.slice(0, 5).join(", ")}`]
       : [],
   ].join("\n");
 }

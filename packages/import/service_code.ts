@@ -52,9 +52,6 @@ const NOTES = new Map<string, string>([
   ["cookie", `Its key goes into a cookie: ${NO_OTHER}`],
 ]);
 
-const TWO_KEYS =
-  "It wants two keys: the first is each person's, the other the server's.";
-
 export function serviceCode(
   names: ServiceNames,
   title: string,
@@ -97,7 +94,9 @@ export function serviceCode(
       ...address.notes,
       ...schemes.flatMap((it) => tokenNote(it, address.api)),
       ...schemes.flatMap(({ kind }) => NOTES.get(kind) ?? []),
-      ...keys ? [TWO_KEYS] : [],
+      ...keys
+        ? [`It wants several keys: the ${shown(first.name)} is each person's.`]
+        : [],
     ],
   };
 }
@@ -256,7 +255,10 @@ function startedCode(
     env.push([setting, sample]);
   };
   const usually = hasParts ? ".optional()" : `.default(${usual})`;
-  const where = described(`z.url()${usually}`, `The address of ${title}.`);
+  // The address of accounts is in the code.
+  const whose = usual === literal(api) ? "" : ", for tools without sign-in";
+  const words = `The address of ${title}${whose}.`;
+  const where = described(`z.url()${usually}`, words);
   add(url, where, "api.url");
   for (const { code, value, choices } of variables) {
     const schema = choices.length > 0

@@ -505,6 +505,28 @@ Deno.test("import takes more of a document that was imported before", async () =
   assert.match(await trial.read("tools/mod.ts"), /\[listCups, pourCup\]/);
 });
 
+Deno.test("import says of bodies, methods and deprecated names what it leaves out", async () => {
+  await using trial = await Trial.start();
+  const content = { "application/json": { schema: { type: "object" } } };
+  const document = documentOf({
+    "/a": {
+      get: { operationId: "readA", requestBody: { required: true, content } },
+      options: { operationId: "askA" },
+      trace: { operationId: "traceA" },
+    },
+    "/search": { get: { operationId: "oldSearch", deprecated: true } },
+  });
+  const listed = await trial.import(document, ["--list"]);
+  assert.match(listed.said, /no tool can call these: OPTIONS \/a, TRACE \/a$/m);
+  const { said } = await trial.import(document, ["--pick", "readA"]);
+  assert.match(said, /^Note: GET \/a leaves out its body, which a GET cannot/m);
+  await assert.rejects(trial.import(document, ["--pick", "GET /se*"]), {
+    exitCode: 2,
+    message:
+      '--pick "GET /se*" names nothing: what is deprecated wants its whole name.',
+  });
+});
+
 Deno.test("import refuses a pick that names nothing, and writes nothing then", async () => {
   await using trial = await Trial.start();
   await assert.rejects(trial.import(TEA, ["--pick", "GET /nothing"]), {

@@ -254,7 +254,7 @@ Deno.test("of several keys at once the one in Authorization is the person's", as
     key: BEARER,
     place: QUERY,
   });
-  assert.match(said, /Note: It wants two keys: the first is each person's/);
+  assert.match(said, /Note: It wants several keys: the key is each person's\./);
   assert.match(service, /personalKey\("tea-shop", {\n.*\n.*\n}\);/);
   assert.match(
     service,
@@ -310,7 +310,7 @@ export const teaShopOpen = service({
   name: "tea_shop",
   settings: {
     TEA_SHOP_URL: z.url().default(teaShop.api).describe(
-      "The address of Tea Shop API.",
+      "The address of Tea Shop API, for tools without sign-in.",
     ),
   },
   start: ({ settings }) =>
