@@ -320,7 +320,8 @@ export function taskQuestions(database: Database) {
       // An earlier try may have stored the question too.
       let mayBeAnswered = keep !== undefined;
       let isAsked = false;
-      for (let hasRoom = true;;) {
+      for (;;) {
+        let hasRoom = true;
         await persist(
           () =>
             changeTask(database, taskId, async (task) => {
@@ -340,7 +341,6 @@ export function taskQuestions(database: Database) {
           { signal },
         );
         if (hasRoom) break;
-        hasRoom = true;
         await database.waitFor<TaskRecord>(
           taskKey(taskId),
           (task) => task === undefined || hasRoomFor(task, key, ref),

@@ -1,6 +1,6 @@
 /** Durable work that is taken over runs as the person who they are now. */
 import assert from "node:assert/strict";
-import { tool } from "../../../src/authoring/tool.ts";
+import { tool, z } from "../../../src/mod.ts";
 import { messageOf } from "../../../src/core/thrown.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { Client } from "../../kit/client.ts";
@@ -38,6 +38,7 @@ function reportTool() {
     name: "known",
     scopes: ["report"],
     task: { durable: true },
+    output: z.array(z.json()),
     async run(_input, context) {
       await context.step("hang", async () => {
         if (++tries === 1) await new Promise(() => {});
@@ -49,7 +50,7 @@ function reportTool() {
         upstream = messageOf(error);
       }
       const { subject, scopes, grantId } = context.caller;
-      return JSON.stringify({ subject, scopes, grantId, upstream });
+      return [{ subject, scopes, grantId, upstream } as Json];
     },
   });
   const look = tool({ name: "look", scopes: ["look"], run: () => "open" });
@@ -95,7 +96,7 @@ async function takenOver(
 Deno.test("work that is taken over runs as its person, and has words for the provider's API that it lacks", () =>
   takenOver("known", (task) => {
     assert.equal(task.status, "completed");
-    const known = JSON.parse(task.outcome.content[0].text);
+    const [known] = task.outcome.structuredContent;
     assert.deepEqual(known.scopes, ["report"]);
     assert.match(known.subject, /^github:/);
     assert.match(known.grantId, /./);

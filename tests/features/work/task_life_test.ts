@@ -74,6 +74,20 @@ test.inMemory("renewLease() renews it though something else is written at the sa
   assert.deepEqual([task.status, task.isUnattended], ["working", false]);
 });
 
+test.inMemory("renewLease() writes the record of a task once in half an hour", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = taskStore(new Database(kv));
+  await tasks.create("t", { binding: "someone" });
+  const version = async () => (await kv.get(taskKey("t"))).versionstamp;
+  const first = await version();
+  time.tick(29 * 60);
+  await tasks.renewLease("t");
+  assert.equal(await version(), first);
+  time.tick(60);
+  await tasks.renewLease("t");
+  assert.notEqual(await version(), first);
+});
+
 test.onDatabases("a task stays for a day after its end, and as long as it runs before that", async ({ kv, other }) => {
   using time = new FakeTime();
   const tasks = taskStore(new Database(kv));

@@ -301,6 +301,16 @@ Deno.test("an open question is on the first page of the account, unless it is fo
   const form = { task: silent.taskId, question: "roots" };
   await answer(visitor, { ...entries("2"), ...form });
   assert.match(visitor.words, /That question was answered before, or is over/);
+  // The person knows their own token.
+  const token = await visitor.makeToken({ "scope.order": "on" });
+  const headers = { authorization: `Bearer ${token}` };
+  await (await server.call("tools/call", { name: "plain" }, {
+    headers,
+    capabilities,
+  })).body?.cancel();
+  await until(async () =>
+    /“ Backup \(access token\) ” Answer/.test(await visitor.look())
+  );
 });
 
 Deno.test("a model whose client cannot ask is told the page on which its person answers", async () => {

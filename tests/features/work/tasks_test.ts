@@ -125,6 +125,24 @@ test.inMemory("ask() leaves nothing of a long answer behind", async ({ kv }) => 
   assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
 });
 
+test.inMemory("ask() leaves nothing of a question of a task that has ended, and waits for the end of its run", async ({ kv }) => {
+  const watched = Promise.withResolvers<Deno.KvKeyPart>();
+  const watching = kvWith(kv, {
+    watch(...[[key], options]: Parameters<Deno.Kv["watch"]>) {
+      watched.resolve(key[0]);
+      return kv.watch([key], options);
+    },
+  } as Partial<Deno.Kv>);
+  const tasks = taskStore(new Database(watching));
+  const stop = new AbortController();
+  const asked = tasks.ask("t", "q", question(LONG), { signal: stop.signal });
+  const ended = assert.rejects(asked, /stopped/);
+  assert.equal(await watched.promise, "task-answer");
+  assert.deepEqual(await keysOf(kv), []);
+  stop.abort(new Error("stopped"));
+  await ended;
+});
+
 test.inMemory("end() of a task that has ended leaves nothing of its outcome behind", async ({ kv }) => {
   const tasks = await tasksOf(kv);
   assert(await tasks.end("t", { status: "cancelled" }));

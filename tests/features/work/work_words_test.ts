@@ -87,6 +87,7 @@ Deno.test("stepsInWords() says of a task that is over what it left", () => {
     // An end in milliseconds, in the second of the page.
     stepOf("sleep:d", { until: NOW + 0.6 }),
     stepOf("sleep:wait e: time", { until: NOW + 60 }),
+    stepOf("ask:f", { state: "begun" }),
   ];
   const told = (status: "working" | "cancelled") =>
     stepsInWords(steps, { status }, false, NOW).map(({ state }) => state);
@@ -96,12 +97,14 @@ Deno.test("stepsInWords() says of a task that is over what it left", () => {
     "sleeping",
     "slept",
     "awaiting",
+    "asking",
   ]);
   assert.deepEqual(told("cancelled"), [
     "uncertain",
     "failed",
     "left",
     "slept",
+    "left",
     "left",
   ]);
 });
