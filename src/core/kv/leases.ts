@@ -11,7 +11,7 @@
 import { LatestMap } from "../cache.ts";
 import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskLeaseKey } from "./keys.ts";
-import { tidy } from "./persist.ts";
+import { tidy } from "./operations.ts";
 
 /** The lifetime of a lease after each renewal. */
 export const LEASE_SECONDS = 30;

@@ -10,7 +10,7 @@ import type { Kv, KvAtomic, KvEntry, KvEntryMaybe } from "./kv.ts";
 import { movingKey } from "./keys.ts";
 import { cloneBytes } from "./kv_limits.ts";
 import { requireLayout } from "./layout.ts";
-import { whileLocked } from "./persist.ts";
+import { whileLocked } from "./operations.ts";
 import { isExpiring } from "./reader.ts";
 import { expireIn } from "./database.ts";
 

@@ -1,7 +1,8 @@
 /**
  * Operations on a database that may be slow, busy or unreachable. Each has a
  * deadline, the number of concurrent ones is limited, and none is sent while the
- * database does not respond.
+ * database does not respond. Some are repeated: those that must survive a short
+ * outage of the database, and those that found it locked.
  *
  * The fence of a process: a commit that timed out may still be applied a minute
  * later. So every commit checks that one record of its process, the fence, is
@@ -19,10 +20,72 @@ import {
   KvLockedError,
   KvUsageError,
 } from "./kv_error.ts";
-import { whileLocked } from "./persist.ts";
 import { randomId } from "../crypto/crypto.ts";
 import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Kv } from "./kv.ts";
+
+const FIRST_PAUSE_MILLISECONDS = 100;
+const MAX_PAUSE_MILLISECONDS = 2000;
+
+/**
+ * Repeats an operation while the database does not respond.
+ *
+ * @throws {StorageError} the error of the last try, once the signal has fired
+ * or the time is over
+ */
+export async function persist<T>(
+  operation: () => Promise<T>,
+  { signal, forMilliseconds = Infinity }: {
+    signal?: AbortSignal;
+    forMilliseconds?: number;
+  },
+): Promise<T> {
+  const started = performance.now();
+  for (let milliseconds = FIRST_PAUSE_MILLISECONDS;;) {
+    try {
+      return await operation();
+    } catch (error) {
+      const isOver = signal?.aborted ||
+        performance.now() - started >= forMilliseconds;
+      if (isOver || !(error instanceof StorageError)) throw error;
+    }
+    await pause(milliseconds, signal);
+    milliseconds = Math.min(MAX_PAUSE_MILLISECONDS, milliseconds * 2);
+  }
+}
+
+/**
+ * Runs a cleanup and ignores its failure, because the records expire anyway.
+ */
+export async function tidy(operation: () => Promise<unknown>): Promise<void> {
+  try {
+    await operation();
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+  }
+}
+
+/**
+ * Repeats an operation, with jitter, while the database is locked. That happens
+ * under load if several processes share a SQLite file.
+ */
+export async function whileLocked<T>(
+  operation: () => Promise<T>,
+  milliseconds = 5000,
+): Promise<T> {
+  const until = performance.now() + milliseconds;
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (
+        !(kvErrorOf(error) instanceof KvLockedError) ||
+        performance.now() > until
+      ) throw error;
+      await pause(Math.random() * Math.min(50, 2 * attempt));
+    }
+  }
+}
 
 /** The maximum time of an operation, including its time in the queue. */
 export const DEADLINE_MILLISECONDS = 5000;

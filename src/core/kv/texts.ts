@@ -7,7 +7,7 @@
 import { randomId } from "../crypto/crypto.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
-import { tidy } from "./persist.ts";
+import { tidy } from "./operations.ts";
 
 /** A reference to a text: the text itself, or the id of its parts. */
 export type TextRef = { text: string } | { id: string; parts: number };

@@ -12,7 +12,7 @@ import {
 } from "../settings/server.ts";
 import type { Logger } from "../log/log.ts";
 import type { Kv } from "../kv/kv.ts";
-import { whileLocked } from "../kv/persist.ts";
+import { whileLocked } from "../kv/operations.ts";
 import { StartError } from "../settings/complaint.ts";
 import { checkLock, guardFile, prepareFile } from "./kv_file.ts";
 

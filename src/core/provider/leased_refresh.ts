@@ -12,7 +12,7 @@ import {
   UPSTREAM_MARGIN_SECONDS,
 } from "../oauth/lifetimes.ts";
 import { type Clock, now, pause, within } from "../clock.ts";
-import { persist } from "../kv/persist.ts";
+import { persist } from "../kv/operations.ts";
 import type { Write } from "../kv/database.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { RefreshFailures } from "./refresh_failures.ts";

@@ -6,7 +6,7 @@
 import type { Identity } from "../caller.ts";
 import { HttpError, OAuthError } from "../errors.ts";
 import type { ProviderIdentity } from "../oauth/person.ts";
-import { persist } from "../kv/persist.ts";
+import { persist } from "../kv/operations.ts";
 import {
   misbehaved,
   type Provider,

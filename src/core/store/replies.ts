@@ -6,7 +6,7 @@
 import type { RpcResponse } from "../protocol/messages.ts";
 import type { Database, Entry, Expiring, Found } from "../kv/database.ts";
 import { repliesOfKey, replyKey } from "../kv/keys.ts";
-import { persist, tidy } from "../kv/persist.ts";
+import { persist, tidy } from "../kv/operations.ts";
 import {
   deleteText,
   findText,

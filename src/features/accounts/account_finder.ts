@@ -17,7 +17,7 @@ import { type Caller, isStranger, mayUseAccounts } from "../../core/caller.ts";
 import { ChallengeError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Found } from "../../core/kv/database.ts";
-import { persist } from "../../core/kv/persist.ts";
+import { persist } from "../../core/kv/operations.ts";
 import type { Asking } from "../../core/mcp/exchange/asking.ts";
 import { type Acting, follow } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";

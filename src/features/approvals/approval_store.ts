@@ -12,7 +12,7 @@ import type {
   Write,
 } from "../../core/kv/database.ts";
 import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
-import { persist } from "../../core/kv/persist.ts";
+import { persist } from "../../core/kv/operations.ts";
 import {
   type ApprovalState,
   bytesOf,

@@ -7,7 +7,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Approved } from "../../authoring/approval.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { persist, tidy } from "../../core/kv/persist.ts";
+import { persist, tidy } from "../../core/kv/operations.ts";
 import type { OpenPage, PagesOf, Work } from "../../core/mcp/exchange/work.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../work/journal.ts";

@@ -10,7 +10,7 @@ import type { Caller } from "../../core/caller.ts";
 import type { ElicitationAnswer } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
-import { persist, tidy } from "../../core/kv/persist.ts";
+import { persist, tidy } from "../../core/kv/operations.ts";
 import type { TakenWait, Wait, WaitStore } from "./waits.ts";
 import { idOfSubject } from "../../core/oauth/subject.ts";
 import { canonicalJson, type JsonObject } from "../../core/json.ts";

@@ -20,7 +20,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import { errorNameOf, isError, messageOf } from "../../core/thrown.ts";
 import { CONFIRM_SECONDS } from "../../core/kv/leases.ts";
-import { persist } from "../../core/kv/persist.ts";
+import { persist } from "../../core/kv/operations.ts";
 import type { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Claim } from "./run_record.ts";
 import { Parked, type Parking } from "./parking.ts";

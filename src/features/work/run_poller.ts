@@ -6,7 +6,7 @@
  */
 import { pause } from "../../core/clock.ts";
 import { logRepeated } from "../../core/log/log.ts";
-import { tidy } from "../../core/kv/persist.ts";
+import { tidy } from "../../core/kv/operations.ts";
 import { type Claim, type Wake, wakeStore } from "./run_record.ts";
 import { outsideTrace } from "../../core/telemetry/current.ts";
 import { CallerBound } from "../../core/mcp/exchange/limits.ts";

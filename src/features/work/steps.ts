@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from "../../core/kv/database.ts";
 import { stepFailuresKey, taskStepKey } from "../../core/kv/keys.ts";
-import { tidy } from "../../core/kv/persist.ts";
+import { tidy } from "../../core/kv/operations.ts";
 import type { Claim, RunSize } from "./run_record.ts";
 import {
   deleteText,

@@ -10,7 +10,7 @@ import type { WaitOptions } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Caller, Upstream } from "../../core/caller.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { persist, tidy } from "../../core/kv/persist.ts";
+import { persist, tidy } from "../../core/kv/operations.ts";
 import type { NewRun } from "./run_record.ts";
 import { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Link, PersonPages, Work } from "../../core/mcp/exchange/work.ts";

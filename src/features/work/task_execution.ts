@@ -7,7 +7,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { unlessAborted } from "../../core/clock.ts";
 import { HttpError } from "../../core/errors.ts";
-import { persist } from "../../core/kv/persist.ts";
+import { persist } from "../../core/kv/operations.ts";
 import type { Claim } from "./run_record.ts";
 import { nameOfStep, type Step } from "./steps.ts";
 import { fire } from "../../core/mcp/exchange/author_code.ts";

@@ -42,7 +42,7 @@ import { setWake, wakeTwice } from "../../core/store/waiting_work.ts";
 import type { Caller } from "../../core/caller.ts";
 import { HttpError } from "../../core/errors.ts";
 import { unlessErased } from "../../core/store/erased.ts";
-import { persist } from "../../core/kv/persist.ts";
+import { persist } from "../../core/kv/operations.ts";
 
 /** A task of a list, without its result. */
 export interface ListedTask extends Omit<Task, "outcome"> {

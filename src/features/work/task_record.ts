@@ -23,7 +23,7 @@ import {
   type TextRef,
 } from "../../core/kv/texts.ts";
 import { DURABLE_SECONDS } from "../../authoring/durable.ts";
-import { persist, tidy } from "../../core/kv/persist.ts";
+import { persist, tidy } from "../../core/kv/operations.ts";
 import { setWake } from "../../core/store/waiting_work.ts";
 
 /** The time for which an ended task is stored, in seconds. */

@@ -8,7 +8,7 @@
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { within } from "../../core/clock.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
-import { persist, tidy } from "../../core/kv/persist.ts";
+import { persist, tidy } from "../../core/kv/operations.ts";
 import { taskRunStore } from "./task_runs.ts";
 import type { Task, TaskStore } from "./tasks.ts";
 import { type Poller, RunPoller } from "./run_poller.ts";

@@ -7,7 +7,7 @@
  */
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
-import { persist } from "../../core/kv/persist.ts";
+import { persist } from "../../core/kv/operations.ts";
 import { isTerminal } from "./task_record.ts";
 import type { Task } from "./tasks.ts";
 import type { LastingCall } from "./task_engine.ts";

@@ -13,7 +13,7 @@ import {
   type WaitStore,
 } from "../questions/waits.ts";
 import { askInTurn } from "../../core/mcp/exchange/in_turn.ts";
-import { persist, tidy } from "../../core/kv/persist.ts";
+import { persist, tidy } from "../../core/kv/operations.ts";
 import { listOfWaits } from "./run_record.ts";
 import { type LimitKey, MANY } from "../../core/mcp/exchange/limits.ts";
 import type { DurableSteps } from "./durable_steps.ts";

@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from "../../../src/core/kv/database.ts";
 import { KvUsageError } from "../../../src/core/kv/kv_error.ts";
-import { whileLocked } from "../../../src/core/kv/persist.ts";
+import { whileLocked } from "../../../src/core/kv/operations.ts";
 import { fiftyAtOnce, test } from "../../kit/databases.ts";
 import { losing } from "../../kit/overtaken_kv.ts";
 import { HastyTimers } from "../../kit/timers.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { StorageError } from "../../../src/core/errors.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
-import { persist, tidy } from "../../../src/core/kv/persist.ts";
+import { persist, tidy } from "../../../src/core/kv/operations.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { test } from "../../kit/databases.ts";
 import { countedSignal } from "../../kit/counted_signal.ts";

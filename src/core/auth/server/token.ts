@@ -20,7 +20,7 @@ import {
   printTokenResponse,
 } from "../../oauth/refresh_token.ts";
 import { now } from "../../clock.ts";
-import { tidy } from "../../kv/persist.ts";
+import { tidy } from "../../kv/operations.ts";
 import { readParameters } from "../../http/body.ts";
 import { networkOf } from "../../http/client_address.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";

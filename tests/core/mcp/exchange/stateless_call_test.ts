@@ -3,7 +3,7 @@ import { AskedQuestion } from "../../../../src/core/protocol/question.ts";
 import type { AdmittedRequest } from "../../../../src/core/mcp/exchange/engine.ts";
 import type { MethodEngine } from "../../../../src/core/mcp/methods/method_engine.ts";
 import { runCall } from "../../../../src/core/mcp/exchange/run.ts";
-import { StatelessCall } from "../../../../src/core/mcp/generations/stateless_call.ts";
+import { StatelessCall } from "../../../../src/core/mcp/generations/find.ts";
 import { StorageError } from "../../../../src/core/errors.ts";
 import { silentLogger } from "../../../kit/log.ts";
 import { compileCatalogue } from "../../../../src/core/catalogue/catalogue.ts";
