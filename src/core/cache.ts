@@ -1,7 +1,7 @@
 /**
  * Values kept in the memory of this process: the latest ones by name, recent
- * reads of records, and values that are made once. Every map is bounded, because
- * clients can make up any number of names.
+ * reads of records, and values that are made once. Every map is bounded,
+ * because clients can make up any number of names.
  *
  * @module
  */

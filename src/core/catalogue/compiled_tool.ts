@@ -1,7 +1,7 @@
 /**
- * Compiles tools once for all calls, and parses their arguments. Zod lists every
- * fault of a value, and ten thousand faults would block all other requests for a
- * while, so only the first ones are looked for.
+ * Compiles tools once for all calls, and parses their arguments. Zod lists
+ * every fault of a value, and ten thousand faults would block all other
+ * requests for a while, so only the first ones are looked for.
  *
  * @module
  */

@@ -1,8 +1,9 @@
 /**
  * Random IDs, SHA-256 fingerprints, base64, constant-time comparison, and
  * encryption with a key of 32 bytes: JWE in compact serialization, `dir` with
- * A256GCM. Synchronous where possible, because these run on every request; a JWE
- * library would encrypt on another thread, for five times the processor time.
+ * A256GCM. Synchronous where possible, because these run on every request; a
+ * JWE library would encrypt on another thread, for five times the processor
+ * time.
  *
  * @see RFC 7516 §3.1, §5.1 and §5.2, RFC 7518 §4.5 and §5.3
  * @module

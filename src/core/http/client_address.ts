@@ -1,7 +1,7 @@
 /**
  * The address of a client, also behind trusted proxies; and the detection of a
- * reverse proxy that `TRUSTED_PROXIES` does not name. Anyone can send `Forwarded`,
- * so only the part that a trusted proxy wrote is used.
+ * reverse proxy that `TRUSTED_PROXIES` does not name. Anyone can send
+ * `Forwarded`, so only the part that a trusted proxy wrote is used.
  *
  * @see RFC 7239
  * @module

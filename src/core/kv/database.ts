@@ -1,10 +1,10 @@
 /**
  * The database, opened once in each process, and its transactions: checks and
- * writes that are applied together or not at all. If a response is lost, a remote
- * client sends the transaction again by itself; its checks then fail because of
- * its own writes. So after a failed check the records are read, to see if this
- * transaction wrote them. If the database does not respond, operations throw
- * `StorageError`.
+ * writes that are applied together or not at all. If a response is lost, a
+ * remote client sends the transaction again by itself; its checks then fail
+ * because of its own writes. So after a failed check the records are read, to
+ * see if this transaction wrote them. If the database does not respond,
+ * operations throw `StorageError`.
  *
  * @module
  */

@@ -1,13 +1,14 @@
 /**
  * Operations on a database that may be slow, busy or unreachable. Each has a
- * deadline, the number of concurrent ones is limited, and none is sent while the
- * database does not respond. Some are repeated: those that must survive a short
- * outage of the database, and those that found it locked.
+ * deadline, the number of concurrent ones is limited, and none is sent while
+ * the database does not respond. Some are repeated: those that must survive a
+ * short outage of the database, and those that found it locked.
  *
  * The fence of a process: a commit that timed out may still be applied a minute
  * later. So every commit checks that one record of its process, the fence, is
- * absent. Once the fence is written, pending commits fail, and their records show
- * for certain if they were applied before. The process continues with a new fence.
+ * absent. Once the fence is written, pending commits fail, and their records
+ * show for certain if they were applied before. The process continues with a
+ * new fence.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * The log of a server. Each server has its own, with a level and an output.
- * Arguments, bodies, tokens, codes and states are never logged. Each request has a
- * reference in the log, and an outcome.
+ * Arguments, bodies, tokens, codes and states are never logged. Each request
+ * has a reference in the log, and an outcome.
  *
  * @module
  */

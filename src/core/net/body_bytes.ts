@@ -1,6 +1,6 @@
 /**
- * Limits on the size, the chunks and the duration of bodies, and on the memory of
- * all request bodies that are still arriving.
+ * Limits on the size, the chunks and the duration of bodies, and on the memory
+ * of all request bodies that are still arriving.
  *
  * @see RFC 9112 §7.1, Chunked Transfer Coding
  * @module

@@ -1,7 +1,8 @@
 /**
- * OAuth clients: their IDs and their metadata, from dynamic client registration,
- * from the operator, or from a client ID metadata document. An ID that this server
- * issues is a short name, a dot, and the encrypted registration.
+ * OAuth clients: their IDs and their metadata, from dynamic client
+ * registration, from the operator, or from a client ID metadata document. An ID
+ * that this server issues is a short name, a dot, and the encrypted
+ * registration.
  *
  * @see RFC 7591, draft-ietf-oauth-client-id-metadata-document §3
  * @module

@@ -1,8 +1,8 @@
 /**
- * A grant: what a person allowed a client in one sign-in. Which of its scopes the
- * present settings still allow: the operator may have changed the provider,
- * removed the client or blocked the person. When to ask the provider again about
- * the person: an e-mail address or a group may pass to another person.
+ * A grant: what a person allowed a client in one sign-in. Which of its scopes
+ * the present settings still allow: the operator may have changed the provider,
+ * removed the client or blocked the person. When to ask the provider again
+ * about the person: an e-mail address or a group may pass to another person.
  *
  * @module
  */

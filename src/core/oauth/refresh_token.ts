@@ -1,13 +1,14 @@
 /**
- * Refresh token rotation and reuse detection, and the response to a token request.
- * Only the current refresh token of a grant can be exchanged. The previous one
- * gets the same response again until 30 seconds after the client first used that
- * response: responses get lost, and some clients refresh from two machines. Any
- * other use of an earlier token is reuse, which ends the grant.
+ * Refresh token rotation and reuse detection, and the response to a token
+ * request. Only the current refresh token of a grant can be exchanged. The
+ * previous one gets the same response again until 30 seconds after the client
+ * first used that response: responses get lost, and some clients refresh from
+ * two machines. Any other use of an earlier token is reuse, which ends the
+ * grant.
  *
- * A grant's provider tokens are encrypted with a random data key. The data key is
- * encrypted for each valid code or token of the grant, with a key derived from it.
- * So the database alone reveals no provider tokens.
+ * A grant's provider tokens are encrypted with a random data key. The data key
+ * is encrypted for each valid code or token of the grant, with a key derived
+ * from it. So the database alone reveals no provider tokens.
  *
  * @see RFC 6749 §5.1 and §6, RFC 9700 §4.14.2
  * @module

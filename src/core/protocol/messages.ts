@@ -1,8 +1,8 @@
 /**
- * JSON-RPC messages, and the checks of a POST before its message is parsed: of its
- * headers, and of its body's size. A few bytes of JSON can cost a thousand times
- * as much to parse, validate and complain about, so its values and levels are
- * counted first.
+ * JSON-RPC messages, and the checks of a POST before its message is parsed: of
+ * its headers, and of its body's size. A few bytes of JSON can cost a thousand
+ * times as much to parse, validate and complain about, so its values and levels
+ * are counted first.
  *
  * @see JSON-RPC 2.0; MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1
  * @see RFC 8259 §9: an implementation may set limits

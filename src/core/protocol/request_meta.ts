@@ -1,9 +1,10 @@
 /**
- * The `_meta` of a request, and the headers that repeat parts of an MCP 2026-07-28
- * request's body, so that intermediaries can route the request without parsing the
- * body. Headers and body must agree.
+ * The `_meta` of a request, and the headers that repeat parts of an MCP
+ * 2026-07-28 request's body, so that intermediaries can route the request
+ * without parsing the body. Headers and body must agree.
  *
- * @see MCP 2026-07-28, Base Protocol, `_meta`; Streamable HTTP, Request Metadata
+ * @see MCP 2026-07-28, Base Protocol, `_meta`; Streamable HTTP, Request
+ *   Metadata
  * @module
  */
 import type {

@@ -1,7 +1,7 @@
 /**
- * Results: makes the `CallToolResult` from a tool's return value or exception, and
- * formats results as JSON text for MCP 2025 and 2026-07-28. Lists are split into
- * pages and formatted once, when the server starts.
+ * Results: makes the `CallToolResult` from a tool's return value or exception,
+ * and formats results as JSON text for MCP 2025 and 2026-07-28. Lists are split
+ * into pages and formatted once, when the server starts.
  *
  * @see MCP 2026-07-28, Tools, Tool Result, and Pagination
  * @module

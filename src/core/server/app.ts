@@ -1,8 +1,8 @@
 /**
- * All routes of a server, in the order in which a client uses them; the limits on
- * the bodies that an author's routes read; and the reports of requests outside
- * `POST /mcp`: one log line with the client, the route and the failure, and
- * telemetry.
+ * All routes of a server, in the order in which a client uses them; the limits
+ * on the bodies that an author's routes read; and the reports of requests
+ * outside `POST /mcp`: one log line with the client, the route and the failure,
+ * and telemetry.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
- * Grants: permissions of people for clients; the issuance of their tokens, and the
- * exchange of refresh tokens (rotation). A grant that ends stays as a tombstone,
- * so that nothing of it can be restored. The commit that ends it deletes its
- * provider tokens.
+ * Grants: permissions of people for clients; the issuance of their tokens, and
+ * the exchange of refresh tokens (rotation). A grant that ends stays as a
+ * tombstone, so that nothing of it can be restored. The commit that ends it
+ * deletes its provider tokens.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * Decrypts the keys and access tokens of people's accounts for one call, and
- * detects from the call's responses that a service refuses a person's key. Such a
- * key is kept: perhaps only one resource was refused.
+ * detects from the call's responses that a service refuses a person's key. Such
+ * a key is kept: perhaps only one resource was refused.
  *
  * @module
  */

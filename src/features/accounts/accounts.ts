@@ -1,8 +1,8 @@
 /**
- * The records of people's accounts at other services, and the encryption of their
- * keys. Each key is bound to its record, so that someone who can write to the
- * database cannot give it to another person. Only `account_vault.ts` decrypts keys
- * and tokens.
+ * The records of people's accounts at other services, and the encryption of
+ * their keys. Each key is bound to its record, so that someone who can write to
+ * the database cannot give it to another person. Only `account_vault.ts`
+ * decrypts keys and tokens.
  *
  * @module
  */

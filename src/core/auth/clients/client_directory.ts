@@ -1,6 +1,6 @@
 /**
- * Finds OAuth clients by their client ID, and authenticates them at the token and
- * the revocation endpoint.
+ * Finds OAuth clients by their client ID, and authenticates them at the token
+ * and the revocation endpoint.
  *
  * @see RFC 6749 §2.3, RFC 7523 §2.2, OpenID Connect Core §9
  * @module

@@ -1,10 +1,10 @@
 /**
  * The gate in front of `/mcp`, which authenticates callers, and the checks of
  * `Origin` and `Host` before it. Each value of `AUTH_STRATEGY` is an
- * authentication method with a gate of its own; several can be combined. `Origin`
- * is checked because a page of any site can make a browser send requests to this
- * server; `Host` on loopback, because any host name can be made to resolve to this
- * machine (DNS rebinding).
+ * authentication method with a gate of its own; several can be combined.
+ * `Origin` is checked because a page of any site can make a browser send
+ * requests to this server; `Host` on loopback, because any host name can be
+ * made to resolve to this machine (DNS rebinding).
  *
  * @see RFC 6750 §2.1 and §3, RFC 9728 §5.1
  * @see MCP 2026-07-28, Streamable HTTP, Security & Endpoint

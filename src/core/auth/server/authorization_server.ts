@@ -1,8 +1,8 @@
 /**
- * Builds the routes for signing in; without an authorization server, they refuse.
- * Also sets the rate limit of each endpoint, and records the outcome of clients'
- * attempts to connect. `/mcp` works without this module: `doors/oauth_door.ts`
- * verifies access tokens.
+ * Builds the routes for signing in; without an authorization server, they
+ * refuse. Also sets the rate limit of each endpoint, and records the outcome of
+ * clients' attempts to connect. `/mcp` works without this module:
+ * `doors/oauth_door.ts` verifies access tokens.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * A request as its method and its author see it: its data, ways to reach the
- * client, and its execution, with the signal that stops its tool and its only end.
- * Handled by `checkCall()`, `runCall()` and `settleCall()`.
+ * client, and its execution, with the signal that stops its tool and its only
+ * end. Handled by `checkCall()`, `runCall()` and `settleCall()`.
  *
  * @module
  */

@@ -1,7 +1,8 @@
 /**
- * Limits of each caller: rate limits, in total and for each tool; running calls,
- * open questions and bytes. Limits on the memory of long messages, which running
- * calls and tasks hold, and of long responses that clients have not read.
+ * Limits of each caller: rate limits, in total and for each tool; running
+ * calls, open questions and bytes. Limits on the memory of long messages, which
+ * running calls and tasks hold, and of long responses that clients have not
+ * read.
  *
  * @module
  */

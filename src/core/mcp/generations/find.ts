@@ -1,7 +1,7 @@
 /**
  * Finds the call of a request, and its method, by the rules of its revision. A
- * request of MCP 2026-07-28 is a call without a session: a question ends it with an
- * `InputRequiredResult`; a client cancels it by closing the stream.
+ * request of MCP 2026-07-28 is a call without a session: a question ends it
+ * with an `InputRequiredResult`; a client cancels it by closing the stream.
  *
  * @see MCP 2026-07-28, Multi Round-Trip Requests and Cancellation
  * @module

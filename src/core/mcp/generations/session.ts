@@ -1,7 +1,8 @@
 /**
- * The session of an MCP 2025 client, which every process can find: `initialize`,
- * DELETE, and the messages that only sessions have. The questions of a call are
- * sent on its own stream; the client may POST the response to any process.
+ * The session of an MCP 2025 client, which every process can find:
+ * `initialize`, DELETE, and the messages that only sessions have. The questions
+ * of a call are sent on its own stream; the client may POST the response to any
+ * process.
  *
  * @see MCP 2025-11-25, Transports, Session Management, and Lifecycle
  * @module

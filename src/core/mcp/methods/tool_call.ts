@@ -1,6 +1,6 @@
 /**
- * `tools/call`: checks the arguments, runs the tool inside the author's `around`
- * hook, in the request or in a task, and checks the result.
+ * `tools/call`: checks the arguments, runs the tool inside the author's
+ * `around` hook, in the request or in a task, and checks the result.
  *
  * @see MCP 2026-07-28, Tools, Calling Tools
  * @module
