@@ -14,7 +14,7 @@ export function bodyNotArrived(cause: unknown): HttpError {
 }
 
 /** The sender and size of a body that counts against a shared limit. */
-export type CountedBody = { sender(): string; size: number };
+type CountedBody = { sender(): string; size: number };
 
 /**
  * Chooses the bodies to drop when a shared limit is exceeded: the oldest ones
@@ -22,7 +22,7 @@ export type CountedBody = { sender(): string; size: number };
  * block no other sender.
  * @param bodies the oldest first
  */
-export function findBodiesToDrop<T>(
+function findBodiesToDrop<T>(
   bodies: Map<T, CountedBody>,
   most: number,
 ): T[] {
@@ -60,17 +60,17 @@ export async function readAtMost(
 }
 
 /** Makes the error for a body with too many bytes. */
-export function bodyTooLarge(most: number): HttpError {
+function bodyTooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
 }
 
 /** Makes the error for a body that is dropped to make room for others. */
-export function bodyDropped(): HttpError {
+function bodyDropped(): HttpError {
   return new HttpError(503, "Too many bodies are arriving at once");
 }
 
 /** Makes the error for a body that takes too long. */
-export function bodyTooLate(seconds: number): HttpError {
+function bodyTooLate(seconds: number): HttpError {
   return new HttpError(408, `The body must arrive within ${seconds} s`);
 }
 

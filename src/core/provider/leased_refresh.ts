@@ -17,7 +17,7 @@ import type { Write } from "../kv/database.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { RefreshFailures } from "./refresh_failures.ts";
 
-export interface StoredTokens {
+interface StoredTokens {
   /** The id of the record. */
   readonly id: string;
   /** The decrypted tokens as JSON. */
@@ -84,7 +84,7 @@ export interface RefreshOptions {
 }
 
 /** Valid tokens, and the extra writes if they were committed with them. */
-export interface RefreshResult {
+interface RefreshResult {
   tokens: UpstreamTokens;
   written?: Write;
 }

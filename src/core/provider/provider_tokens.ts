@@ -41,7 +41,7 @@ import {
 import type { GrantStore } from "../store/grants.ts";
 
 /** Makes the functions that refresh a grant's stored tokens. */
-export function providerRefresh({ grants, upstreamTokens, ...options }: {
+function providerRefresh({ grants, upstreamTokens, ...options }: {
   grants: Pick<GrantStore, "revoke">;
   upstreamTokens: UpstreamTokenStore;
 } & LeasedRefreshOptions) {
@@ -85,7 +85,7 @@ export function providerRefresh({ grants, upstreamTokens, ...options }: {
 }
 
 /** Makes the error for a grant whose provider tokens are no longer accepted. */
-export function signInEnded(cause?: unknown): ChallengeError {
+function signInEnded(cause?: unknown): ChallengeError {
   return new ChallengeError(
     "The sign-in at the provider has ended",
     "invalid_token",

@@ -55,7 +55,7 @@ const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
  * Makes the middleware that logs requests, by route and not by path, because
  * paths may contain secrets.
  */
-export function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
+function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const startedMilliseconds = performance.now();
     await next();
@@ -106,7 +106,7 @@ function outcomeOf(c: Context<AppEnv>): { outcome: string; refusal?: string } {
  * Makes the middleware that names each request by its route, and measures the
  * steps of a sign-in.
  */
-export function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
+function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
   const base = basePathOf(baseUrl);
   return async (c, next) => {
     if (!telemetry) return await next();
@@ -153,7 +153,7 @@ const bodies = new WeakMap<Request, BoundedBody>();
  * Makes the middleware that limits the bodies of requests to an author's
  * routes.
  */
-export function boundedBodies(
+function boundedBodies(
   clock: BodyClock,
   isAuthors: (c: Context<AppEnv>) => boolean,
 ): MiddlewareHandler<AppEnv> {

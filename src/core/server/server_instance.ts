@@ -173,7 +173,7 @@ function pathBelow(basePath: string, url: string): string {
  * The {@linkcode ServerSite} of each base URL, made at the first request for
  * it.
  */
-export class ServerSites {
+class ServerSites {
   readonly core: ServerCore;
   /** `BASE_URL`, or the first base URL that became known; undefined before. */
   #home?: string;
@@ -312,7 +312,7 @@ function checkMethod({ method }: Request): void {
  * Logs an internal error from before any route was found, and makes the
  * response.
  */
-export function failureResponse(
+function failureResponse(
   log: Logger,
   error: unknown,
   status: 500 | 503,

@@ -152,7 +152,7 @@ export function checkClientSecret(
  * Refuses a client that is not registered for `private_key_jwt`, before its
  * keys are fetched.
  */
-export function checkUsesPrivateKeyJwt({ metadata }: Client): void {
+function checkUsesPrivateKeyJwt({ metadata }: Client): void {
   if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();
 }
 

@@ -46,7 +46,7 @@ export interface Ending extends JsonAnswer, Pick<Result, "isToolError"> {
 const CORS = Object.entries(CORS_HEADERS);
 
 /** A response as JSON text; `body` is undefined if it is empty. */
-export interface JsonAnswer {
+interface JsonAnswer {
   body?: string;
   /**
    * The HTTP status of a response that is not sent on a stream; 200 by default.

@@ -36,7 +36,7 @@ import {
 import type { RunningCall } from "./running.ts";
 import { RpcCode } from "../../errors.ts";
 
-export class CallExecution {
+class CallExecution {
   ending?: Ending;
   /** Called when the call ends; undefined if no one waits for that. */
   onEnding?: (ending: Ending) => void;
