@@ -376,7 +376,7 @@ export function durableRun(parts: RunParts) {
 
     /**
      * Renews the claim if it may be lost, as after a long pause. Interrupts the
-     * run if it is.
+     * run if it is. Never settles once the run is left to other processes.
      */
     async ensureClaim(): Promise<void> {
       // The process may be paused again before it learns that the claim is
@@ -387,6 +387,7 @@ export function durableRun(parts: RunParts) {
         );
         if (!isRenewed) await interrupt(new Parked());
       }
+      if (parking.isOver) await parking.never();
     },
 
     /** Stores a step; retries until the database is back. */

@@ -232,6 +232,8 @@ export class TaskExecution {
   async leave(): Promise<void> {
     const { claim, parts: { runs, database } } = this;
     if (claim) {
+      // Another process may have the run before this one learns of it.
+      this.parking.end();
       await persist(
         () => runs.park(claim, database.now()),
         { forMilliseconds: STOP_MILLISECONDS },

@@ -9,6 +9,7 @@ import { stepFailureStore } from "../../../src/features/work/steps.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime, MovedTime } from "../../kit/fake_time.ts";
+import { atomicWith, kvWith } from "../../kit/kv.ts";
 import { recordLog, silentLogger } from "../../kit/log.ts";
 import {
   type ServerOptions,
@@ -166,6 +167,44 @@ Deno.test("work whose process stops in a step that may not be repeated fails, an
     const { error } = await reached(second, taskId, "failed");
     assert.match(error.message, /^The step "pay" may have happened/);
   });
+});
+
+Deno.test("a process that has left work to others begins no step of it, though it does not know yet that it has", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const answers: (() => void)[] = [];
+  let isSlow = false;
+  const slowKv = kvWith(kv, {
+    atomic: atomicWith(kv, async (commit) => {
+      const result = await commit();
+      if (isSlow) await new Promise<void>((resolve) => answers.push(resolve));
+      return result;
+    }),
+  });
+  let isDone = false;
+  const pay = tool({
+    name: "pay",
+    task: durable,
+    async run(_input, { step }) {
+      await step("order", () => {});
+      isSlow = true;
+      await step("pay", () => void (isDone = true));
+      return "paid";
+    },
+  });
+  const first = await startServer({ tools: [pay], kv: slowKv });
+  await using second = await startServer({ tools: [pay], kv });
+  const taskId = await beginTask(first, "pay");
+  await until(() => answers.length === 1);
+  const stopped = first[Symbol.asyncDispose]();
+  const { error } = await reached(second, taskId, "failed");
+  assert.match(error.message, /^The step "pay" may have happened/);
+  // The step is noted, and the process does not know yet that the work is left.
+  answers[0]();
+  await settled();
+  assert(!isDone);
+  isSlow = false;
+  for (const answer of answers) answer();
+  await stopped;
 });
 
 for (const isNoticed of [false, true]) {
