@@ -188,7 +188,7 @@ export class Journal {
    * @throws {DivergenceError}
    */
   async waitForOrder(entry: JournalEntry): Promise<void> {
-    if (!this.#missing || isApproval(entry)) return;
+    if (!this.#missing) return;
     const { known, number } = entry;
     const { version, run: { signal } } = this;
     const place = known?.version === version ? known.number : number;

@@ -143,6 +143,57 @@ test.inMemory("ask() leaves nothing of a question of a task that has ended, and 
   await ended;
 });
 
+test.inMemory("ask() that waits for room leaves nothing of its question once its task is gone", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  const { key, value } = await kv.get<Record<string, unknown>>(["task", "t"]);
+  const full = { text: "x".repeat(24_000) };
+  await kv.set(key, { ...value, questions: { full } });
+  const stop = new AbortController();
+  const asked = tasks.ask("t", "q", question(LONG), { signal: stop.signal });
+  const ended = assert.rejects(asked, /stopped/);
+  await until(async () => (await keysOf(kv)).includes("text"));
+  await settled();
+  await tasks.discard("t", { list: "someone" });
+  await until(async () => (await keysOf(kv)).length === 0);
+  stop.abort(new Error("stopped"));
+  await ended;
+});
+
+test.inMemory("withdrawQuestion() leaves nothing of a question, and others open", async ({ kv }) => {
+  const tasks = await tasksOf(kv);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const asked = Promise.allSettled([
+    tasks.ask("t", "long", question(LONG), { signal }),
+    tasks.ask("t", "other", question("?"), { signal }),
+  ]);
+  const open = async () => {
+    const task = await tasks.find("t", "someone");
+    return [task?.status, Object.keys(task?.inputRequests ?? {}).sort()];
+  };
+  await until(async () => (await open())[1]?.length === 2);
+  await tasks.withdrawQuestion("t", "none");
+  await tasks.withdrawQuestion("t", "long");
+  assert.deepEqual(await open(), ["input_required", ["other"]]);
+  assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
+  await tasks.withdrawQuestion("t", "other");
+  assert.deepEqual(await open(), ["working", []]);
+  stop.abort();
+  await asked;
+});
+
+test.inMemory("find() tells of a sleep until its end", async ({ kv }) => {
+  using time = new FakeTime();
+  const tasks = await tasksOf(kv);
+  const { key, value } = await kv.get<Record<string, unknown>>(["task", "t"]);
+  const sleepsUntil = Math.floor(Date.now() / 1000) + 2;
+  await kv.set(key, { ...value, sleepsUntil });
+  time.tick(1);
+  assert.equal((await tasks.find("t", "someone"))?.sleepsUntil, sleepsUntil);
+  time.tick(1);
+  assert.equal((await tasks.find("t", "someone"))?.sleepsUntil, undefined);
+});
+
 test.inMemory("end() of a task that has ended leaves nothing of its outcome behind", async ({ kv }) => {
   const tasks = await tasksOf(kv);
   assert(await tasks.end("t", { status: "cancelled" }));
