@@ -92,41 +92,147 @@ function lettersOf(text: string): string[] {
   });
 }
 
-/**
- * Matches encoded characters, backslashes and line breaks. No two alternatives
- * match the same characters, and no character is matched twice, so that the
- * time grows only with the length of the text.
- */
-const ENCODED =
-  /\\+(?:u([\da-f]{4})|[rn](?:[ \t]|\\t)*)?|[\r\n]+[ \t]*|%(?:25)*([0-7][\da-f])|(?:%(?:25)*[89a-f][\da-f])+|&(?:amp;)*(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|lt|gt|quot|apos));/gi;
+/** The names of characters in HTML, except `amp`. */
+const NAMED = { "lt;": 60, "gt;": 62, "quot;": 34, "apos;": 39 };
 
-const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+/** The code of what stands for no character. */
+const NOTHING = -1;
 
-const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
-
-/**
- * Decodes one match of {@linkcode ENCODED}. Backslashes and line breaks become
- * nothing.
- */
-function decode(
-  all: string,
-  unit?: string,
-  byte?: string,
-  decimal?: string,
-  hexadecimal?: string,
-  name?: string,
-): string {
-  if (name) return NAMED[name.toLowerCase() as keyof typeof NAMED];
-  if (decimal === undefined && all[0] === "%" && byte === undefined) {
-    const bytes = all.match(/[\da-f]{2}(?=%|$)/gi)!;
-    return UTF8.decode(Uint8Array.from(bytes, (byte) => parseInt(byte, 16)));
-  }
-  const code = decimal !== undefined
-    ? Number(decimal)
-    : parseInt(unit ?? byte ?? hexadecimal ?? "0", 16);
-  const isNothing = [0, 10, 13, 92].includes(code) || code > 0x10ffff;
-  return isNothing ? "" : String.fromCodePoint(code);
+function codeOr(code: number): number {
+  const isNothing = code === 0 || code === 10 || code === 13 || code === 92 ||
+    code > 0x10ffff;
+  return isNothing ? NOTHING : code;
 }
+
+/**
+ * Reads one encoding of a text at a time. Regular expressions are
+ * slower by far in a text that consists of encodings.
+ */
+class Reader {
+  /** The end of what was read last. */
+  end = 0;
+
+  constructor(private readonly text: string) {}
+
+  /** Reads an encoding. Returns its code, or {@linkcode NOTHING}. */
+  read(at: number): number {
+    const code = this.text.charCodeAt(at);
+    this.end = at + 1;
+    if (code === 0x5c) return this.#escape();
+    if (code === 13 || code === 10) {
+      while (this.#isAt("\r") || this.#isAt("\n")) this.end++;
+      while (this.#isAt(" ") || this.#isAt("\t")) this.end++;
+      return NOTHING;
+    }
+    return code === 0x25 ? this.#percent(at) : this.#entity();
+  }
+
+  /** True if a word in lower case, in whatever case, is at the end. */
+  #isAt(word: string): boolean {
+    for (let nth = 0; nth < word.length; nth++) {
+      const code = this.text.charCodeAt(this.end + nth);
+      const lower = code >= 65 && code <= 90 ? code + 32 : code;
+      if (lower !== word.charCodeAt(nth)) return false;
+    }
+    return true;
+  }
+
+  /** Returns the value of a hexadecimal digit, or NaN. */
+  #digit(at: number): number {
+    const code = this.text.charCodeAt(at);
+    if (code >= 48 && code <= 57) return code - 48;
+    const lower = code | 32;
+    return lower >= 97 && lower <= 102 ? lower - 87 : NaN;
+  }
+
+  /** Reads behind a backslash. Backslashes and line breaks become nothing. */
+  #escape(): number {
+    while (this.#isAt("\\")) this.end++;
+    if (this.#isAt("u")) {
+      let unit = 0;
+      for (let nth = 1; nth <= 4; nth++) {
+        unit = unit * 16 + this.#digit(this.end + nth);
+      }
+      if (Number.isNaN(unit)) return NOTHING;
+      this.end += 5;
+      return codeOr(unit);
+    }
+    if (!this.#isAt("r") && !this.#isAt("n")) return NOTHING;
+    this.end++;
+    while (true) {
+      if (this.#isAt(" ") || this.#isAt("\t")) this.end++;
+      else if (this.#isAt("\\t")) this.end += 2;
+      else return NOTHING;
+    }
+  }
+
+  /** Reads `%XX`, whose `%` may be encoded again. Returns NaN for other text. */
+  #byte(at: number): number {
+    if (this.text.charCodeAt(at) !== 0x25) return NaN;
+    this.end = at + 1;
+    while (this.#isAt("25")) this.end += 2;
+    const byte = this.#digit(this.end) * 16 + this.#digit(this.end + 1);
+    if (!Number.isNaN(byte)) this.end += 2;
+    return Number.isNaN(byte) && this.end > at + 1 ? 0x25 : byte;
+  }
+
+  /** Reads a character of UTF-8 in the encoding of URLs. */
+  #percent(at: number): number {
+    const first = this.#byte(at);
+    if (Number.isNaN(first)) return 0x25;
+    if (first < 0x80) return codeOr(first);
+    const { end } = this;
+    const more = first < 0xc2 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+    let code = first & (0x3f >> more);
+    for (let nth = 0; nth < more; nth++) {
+      const byte = this.#byte(this.end);
+      code = byte >> 6 === 2 ? code << 6 | byte & 0x3f : Infinity;
+    }
+    if (more > 0 && code <= 0x10ffff) return code;
+    this.end = end;
+    return 0xfffd;
+  }
+
+  /** Reads behind `&`, which may be encoded again. */
+  #entity(): number {
+    while (this.#isAt("amp;")) this.end += 4;
+    const { end } = this;
+    if (this.#isAt("#")) {
+      this.end++;
+      const base = this.#isAt("x") ? 16 : 10;
+      if (base === 16) this.end++;
+      const first = this.end;
+      let code = 0;
+      while (this.#digit(this.end) < base) {
+        code = Math.min(code * base + this.#digit(this.end++), 0x1000000);
+      }
+      const isCode = this.end > first && this.#isAt(";") &&
+        code < (base === 16 ? 0x1000000 : 10_000_000);
+      if (isCode) {
+        this.end++;
+        return codeOr(code);
+      }
+    }
+    this.end = end;
+    for (const [name, code] of Object.entries(NAMED)) {
+      if (!this.#isAt(name)) continue;
+      this.end += name.length;
+      return code;
+    }
+    return 0x26;
+  }
+}
+
+/** The number of decoded characters that become a text at once. */
+const AT_ONCE = 8192;
+
+/** The minimum number of characters that are copied at once. */
+const MIN_SLICE = 32;
+
+/** True for a character that begins no encoding. */
+const isPlain = (code: number) =>
+  code > 0x5c || code > 0x26 && code < 0x5c ||
+  code !== 10 && code !== 13 && code < 0x25;
 
 /** A decoded text, and the positions of its characters in the original. */
 interface ReadText {
@@ -135,7 +241,7 @@ interface ReadText {
   place(index: number, isEnd: boolean): number;
 }
 
-/** Decodes every encoding of {@linkcode ENCODED} in a text. */
+/** Decodes every encoding in a text. */
 function readText(text: string): ReadText {
   /** The start of each encoding in the decoded text. */
   const from: number[] = [];
@@ -143,17 +249,36 @@ function readText(text: string): ReadText {
   const began: number[] = [];
   /** The end of each encoding in the original text. */
   const ended: number[] = [];
-  let moved = 0;
-  const read = text.replace(ENCODED, (...match) => {
-    const [all] = match;
-    const offset = match.at(-2) as number;
-    const plain = decode(...match as Parameters<typeof decode>);
-    from.push(offset - moved);
-    began.push(offset);
-    ended.push(offset + all.length);
-    moved += all.length - plain.length;
-    return plain;
-  });
+  const reader = new Reader(text);
+  /** The latest decoded characters, which are not in `read` yet. */
+  const units = new Uint16Array(Math.min(text.length, AT_ONCE) + 2);
+  let filled = 0;
+  let read = "";
+  const flush = () => {
+    // deno-lint-ignore no-explicit-any
+    read += String.fromCharCode.apply(null, units.subarray(0, filled) as any);
+    filled = 0;
+  };
+  for (let at = 0; at < text.length;) {
+    let end = at;
+    while (end < text.length && isPlain(text.charCodeAt(end))) end++;
+    if (end - at >= MIN_SLICE || filled + end - at > AT_ONCE) {
+      flush();
+      read += text.slice(at, end);
+    } else {
+      for (; at < end; at++) units[filled++] = text.charCodeAt(at);
+    }
+    if (end === text.length) break;
+    const code = reader.read(end);
+    from.push(read.length + filled);
+    began.push(end);
+    ended.push(at = reader.end);
+    if (code > 0xffff) units[filled++] = 0xd800 + (code - 0x10000 >> 10);
+    if (code > 0xffff) units[filled++] = 0xdc00 | code & 0x3ff;
+    else if (code !== NOTHING) units[filled++] = code;
+    if (filled > AT_ONCE - 2) flush();
+  }
+  flush();
   const place = (index: number, isEnd: boolean) => {
     // Find the last encoding that begins at the character or before it.
     const nth = findPlace(from.length, (place) => from[place] <= index) - 1;

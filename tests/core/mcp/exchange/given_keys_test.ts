@@ -139,6 +139,31 @@ Deno.test("hide() hides keys of many signs, and of nothing else", () => {
   assert.equal(given(slashes).hide(`x${slashes}y`), "x(hidden)y");
 });
 
+Deno.test("hide() finds a key of any letters whose encoding for a URL is encoded again", () => {
+  for (const key of ["clé-ñ9", "ключ", "🔑🔑🔑🔑"]) {
+    const once = encodeURIComponent(key);
+    const twice = encodeURIComponent(once);
+    const all = `a ${once} b ${twice} c ${encodeURIComponent(twice)} %C3 %C3 d`;
+    const hidden = "a (hidden) b (hidden) c (hidden) %C3 %C3 d";
+    assert.equal(given(key).hide(all), hidden);
+  }
+});
+
+Deno.test("hide() finds an encoded key wherever it is in a long text of encodings", () => {
+  const keys = given("k🔑9&Qz/x7");
+  const spellings = ["%6B%F0%9F%94%919&amp;Qz%2Fx7", "k&#128273;9&Qz\\/x\n7"];
+  for (const [nth, before] of ["%41", "%F0%9F%98%80", "a&lt;"].entries()) {
+    const start = "plain ".repeat(nth * 20) + before.repeat(8170);
+    for (let more = 0; more < 30; more++) {
+      for (const spelling of spellings) {
+        const around = (text: string) =>
+          `${start}${"-".repeat(more)}${text} ${before.repeat(3)}`;
+        assert.ok(keys.hide(around(spelling)) === around("(hidden)"));
+      }
+    }
+  }
+});
+
 Deno.test("add() takes no text for a key that is too short to keep a secret", () => {
   assert.equal(given("", "e", "abc").hide("an error, abc"), "an error, abc");
 });
