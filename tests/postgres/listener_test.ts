@@ -114,6 +114,7 @@ class Setting implements Disposable {
     const starting = this.start();
     await settled();
     await this.answer();
+    assert(this.listener.hears);
     await starting;
     this.connection.done.length = 0;
     return this;
