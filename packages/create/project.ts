@@ -8,7 +8,7 @@ import { Exit } from "../call/failure.ts";
 import { CreateError } from "./files.ts";
 import { agentsFile, readmeFile } from "./project_words.ts";
 import { firstExample, grantedVariables, printList } from "./settings.ts";
-import { PACKAGE, PUBLISHED, type Source } from "./source.ts";
+import { PACKAGE, type PackageCopy, PUBLISHED } from "./source.ts";
 import { titleOf } from "./definition_files.ts";
 
 interface ProjectOptions {
@@ -18,7 +18,7 @@ interface ProjectOptions {
    * The copy of the package that the project uses; by default the published
    * one.
    */
-  source?: Source;
+  source?: PackageCopy;
 }
 
 /**
@@ -86,7 +86,9 @@ export const TASKS: Readonly<Record<string, string>> = {
 };
 
 /** Generates `deno.json` with short lists on few lines. */
-function configuration({ configuration, host, read = [] }: Source): string {
+function configuration(
+  { configuration, host, read = [] }: PackageCopy,
+): string {
   const lists = {
     env: grantedVariables([], SETTINGS, []),
     read: [".env", "data", "dist/postgres_package.js", ...read],

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { PACKAGE, type Source } from "./source.ts";
+import { PACKAGE, type PackageCopy } from "./source.ts";
 import { titleOf } from "./definition_files.ts";
 
-export function readmeFile(name: string, { place }: Source): string {
+export function readmeFile(name: string, { place }: PackageCopy): string {
   const origin = place === undefined ? UPDATE : `This project uses ${place}
 
 Run \`deno task ts settings\` and \`deno task ci\` afterwards. Once the package
@@ -70,7 +70,7 @@ const UPDATE =
 and run \`deno task ts settings\` and \`deno task ci\`.
 `;
 
-export function agentsFile(name: string, { module }: Source): string {
+export function agentsFile(name: string, { module }: PackageCopy): string {
   return `# Working in ${name}
 
 An MCP server made with \`${PACKAGE}\`. \`deno task ci\` must pass before

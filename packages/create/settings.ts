@@ -16,7 +16,7 @@ import {
   type ServerOptions,
 } from "../../src/core/server/server_options.ts";
 import {
-  type OwnSetting,
+  type DeclaredSetting,
   SettingsTable,
 } from "../../src/core/settings/table.ts";
 import { FEATURES } from "../../src/features.ts";
@@ -32,7 +32,7 @@ import { CreateError, formatFiles, replaceFile } from "./files.ts";
 type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
 
 /** A setting of the server, or one that the project declares. */
-type Row = NamedSetting & Partial<OwnSetting>;
+type Row = NamedSetting & Partial<DeclaredSetting>;
 
 export const TABLE = new SettingsTable(FEATURES);
 

@@ -16,7 +16,7 @@ export const PACKAGE = "@tool-server/tool-server";
 export const VENDOR = "vendor/tool-server";
 
 /** A copy of the package, as a project uses it. */
-export interface Source {
+export interface PackageCopy {
   /** The members of the project's `deno.json` that point to the copy. */
   configuration: Record<string, unknown>;
   /** The module of the copy, for `deno doc`. */
@@ -35,7 +35,7 @@ export interface Source {
 
 const IMPORTS = { [PACKAGE]: `jsr:${PACKAGE}@${VERSION}` };
 
-export const PUBLISHED: Source = {
+export const PUBLISHED: PackageCopy = {
   configuration: { imports: IMPORTS },
   module: `jsr:${PACKAGE}`,
 };
@@ -48,7 +48,7 @@ interface OwnConfiguration {
 }
 
 /** Finds the copy that contains this module. */
-export async function findSource(): Promise<Source> {
+export async function findSource(): Promise<PackageCopy> {
   const root = new URL("../..", import.meta.url);
   if (root.protocol === "file:") {
     const path = fileURLToPath(root).replace(/[/\\]$/, "");
@@ -63,7 +63,7 @@ export async function findSource(): Promise<Source> {
  * Makes the source of a project that has its own copy of the folder `root`, a
  * clone of the repository `origin` if known.
  */
-export function carriedSource(root: string, origin?: string): Source {
+export function carriedSource(root: string, origin?: string): PackageCopy {
   const clone = origin ?? "ADDRESS-OR-FOLDER";
   return {
     configuration: { imports: IMPORTS, links: [`./${VENDOR}`] },
@@ -111,7 +111,7 @@ export function printOrigin(address: string): string | undefined {
  * Makes the source of a project that uses the modules at a URL. They use bare
  * import specifiers, which only our own import map resolves.
  */
-export function addressSource(root: URL, own: OwnConfiguration): Source {
+export function addressSource(root: URL, own: OwnConfiguration): PackageCopy {
   const imports = Object.entries(own.exports).map(([entry, path]) => [
     PACKAGE + entry.slice(1),
     new URL(path, root).href,

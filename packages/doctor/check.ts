@@ -25,7 +25,7 @@ export type Store = "claude" | "chatgpt";
 
 export const STORES: readonly Store[] = ["claude", "chatgpt"];
 
-export interface StoreCheck extends Check {
+export interface DirectoryCheck extends Check {
   /** The directories whose reviewers make this check. */
   stores: readonly Store[];
 }

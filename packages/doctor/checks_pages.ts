@@ -6,12 +6,12 @@
  */
 import type { Json } from "../client/mod.ts";
 import { parseObject } from "./answer.ts";
-import { type Store, type StoreCheck, STORES } from "./check.ts";
+import { type DirectoryCheck, type Store, STORES } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { OTHER_ORIGIN, type Site } from "./site.ts";
 
 /** The checks of a server's pages. */
-export const PAGE_CHECKS: readonly StoreCheck[] = [
+export const PAGE_CHECKS: readonly DirectoryCheck[] = [
   { name: "Server card", stores: STORES, run: checkCard },
   {
     name: "Domain challenge",
@@ -88,7 +88,7 @@ function linkCheck(
   kind: string,
   words: RegExp,
   option: string,
-): StoreCheck {
+): DirectoryCheck {
   return {
     name,
     stores,

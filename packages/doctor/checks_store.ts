@@ -5,7 +5,7 @@
  * @module
  */
 import type { Json } from "../client/mod.ts";
-import { type StoreCheck, STORES } from "./check.ts";
+import { type DirectoryCheck, STORES } from "./check.ts";
 import { PAGE_CHECKS } from "./checks_pages.ts";
 import { TOOL_CHECKS } from "./checks_tools.ts";
 import { Fault, Skipped } from "./finding.ts";
@@ -15,7 +15,7 @@ import type { Site } from "./site.ts";
 const MAX_INSTRUCTIONS_LENGTH = 512;
 
 /** The checks of the directories, tools first. */
-export const STORE_CHECKS: readonly StoreCheck[] = [
+export const STORE_CHECKS: readonly DirectoryCheck[] = [
   ...TOOL_CHECKS,
   {
     name: "Instructions",

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Json } from "../client/mod.ts";
-import { type Store, type StoreCheck, STORES } from "./check.ts";
+import { type DirectoryCheck, type Store, STORES } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { costWords } from "./list_cost.ts";
 
@@ -42,7 +42,7 @@ const MAX_DESCRIPTION_LENGTH = 2048;
 
 const HINTS = ["readOnlyHint", "destructiveHint", "openWorldHint"] as const;
 
-export const TOOL_CHECKS: readonly StoreCheck[] = [
+export const TOOL_CHECKS: readonly DirectoryCheck[] = [
   {
     name: "Tools",
     stores: STORES,
@@ -174,7 +174,7 @@ function eachTool(
   what: string,
   fix: string,
   result: "warning" | "failed" = "failed",
-): StoreCheck {
+): DirectoryCheck {
   return {
     name,
     stores,

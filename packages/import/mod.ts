@@ -17,7 +17,7 @@ import { camelCase, snakeCase, TAKEN } from "./names.ts";
 import { openSource } from "./open_source.ts";
 import {
   costOf,
-  MOST_AT_ONCE,
+  MAX_UNCHOSEN_ITEMS,
   picked,
   printItems,
   summary,
@@ -33,7 +33,7 @@ SOURCE is a file or an address of an OpenAPI document (3.0, 3.1, 3.2, or Swagger
 and a file and a test for each tool. Run again, it takes what has changed there.
 
   --pick PATTERN   what to take: 'GET /invoices*', an operationId, a tool's name
-  --all            takes all that is not deprecated, at most ${MOST_AT_ONCE}
+  --all            takes all that is not deprecated, at most ${MAX_UNCHOSEN_ITEMS}
   --as NAME        the name of the service; by default made of the title
   --url ADDRESS    the address of the API, where the document has none
   --token TOKEN    of an MCP server; without it you sign in by a browser
@@ -214,7 +214,7 @@ function choose(
   const usual = source.items.filter(({ isDeprecated }) => !isDeprecated);
   const example = `--pick ${JSON.stringify(usual[0]?.id ?? "GET *")}`;
   if (all) {
-    if (usual.length <= MOST_AT_ONCE) return usual;
+    if (usual.length <= MAX_UNCHOSEN_ITEMS) return usual;
     throw new ImportError(
       `${usual.length} tools are more than a model chooses from well. Name ` +
         `those you want: ${example}. --list shows all.`,

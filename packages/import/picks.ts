@@ -10,7 +10,7 @@ import { attempt, ImportError } from "./document.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
 /** The maximum number of items that are imported unless the author chooses. */
-export const MOST_AT_ONCE = 40;
+export const MAX_UNCHOSEN_ITEMS = 40;
 
 /** Lists the names by which an item can be selected. */
 const namesOf = ({ id, name, aliases }: ImportItem) => [id, name, ...aliases];

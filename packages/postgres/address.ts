@@ -52,7 +52,7 @@ const HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#]|$)/;
  * @param password used if the URL has none
  * @throws {PostgresError}
  */
-export function parseAddress(text: string, password?: string): Address {
+export function parseDatabaseUrl(text: string, password?: string): Address {
   if (HOSTS.test(text)) {
     throw new PostgresError("it has a list of hosts", {
       fix: "Use one name that leads to the primary, as docs/postgres.md says",

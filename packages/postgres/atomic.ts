@@ -12,7 +12,7 @@ import type {
   KvKey,
 } from "../../src/core/kv/kv.ts";
 import {
-  checkParts,
+  checkCommitSize,
   checkWrite,
   cloneBytes,
 } from "../../src/core/kv/kv_limits.ts";
@@ -101,7 +101,7 @@ export class Atomic implements KvAtomic {
 
   /** @throws {import("../../src/core/kv/kv_error.ts").KvUsageError} */
   #pack(): PackedCommit {
-    checkParts(this.#checks, this.#mutations);
+    checkCommitSize(this.#checks, this.#mutations);
     const locks = new Map<bigint, boolean>();
     const announced = new Set<string>();
     const checkKeys = this.#checks.map(({ key }) => packBytes(key));

@@ -5,7 +5,7 @@
  * @module
  */
 import { env } from "node:process";
-import { type Address, parseAddress, printPlace } from "./address.ts";
+import { type Address, parseDatabaseUrl, printPlace } from "./address.ts";
 import { connectionOptions } from "./connection_options.ts";
 import { Connections, NotificationConnection, type Row } from "./driver.ts";
 import {
@@ -69,7 +69,7 @@ export async function openPostgres(
   url: string,
   options: PostgresOptions = {},
 ): Promise<PostgresKv> {
-  const address = parseAddress(url, options.password ?? readPassword());
+  const address = parseDatabaseUrl(url, options.password ?? readPassword());
   const started = performance.now();
   for (let tries = 1;; tries++) {
     try {

@@ -11,7 +11,7 @@ import {
 } from "../../src/core/caller.ts";
 import type { Context } from "../../src/authoring/context.ts";
 import * as kinds from "../../src/authoring/options.ts";
-import { SCOPES } from "../../src/authoring/scope.ts";
+import { SCOPE_LIST } from "../../src/authoring/scope.ts";
 import { randomId } from "../../src/core/crypto/crypto.ts";
 import { ChallengeError } from "../../src/core/errors.ts";
 import {
@@ -37,7 +37,7 @@ export interface TestCaller {
 /** The options of {@linkcode TestCaller}. */
 export const TEST_CALLER = {
   subject: kinds.TEXT,
-  scopes: kinds.either(kinds.choice("all"), SCOPES),
+  scopes: kinds.either(kinds.choice("all"), SCOPE_LIST),
   clientId: kinds.TEXT,
   identity: kinds.OBJECT as kinds.Kind<Partial<Identity>>,
 } satisfies kinds.Members<TestCaller>;

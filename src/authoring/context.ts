@@ -17,7 +17,7 @@ import type { Caller, Upstream } from "../core/caller.ts";
 import type { AccountNeeds, NeededAccounts } from "./account.ts";
 import type { Approved } from "./approval.ts";
 import * as kinds from "./options.ts";
-import { SCOPES } from "./scope.ts";
+import { SCOPE_LIST } from "./scope.ts";
 import type { StepContext, StepOptions, WaitOptions } from "./durable.ts";
 import {
   type MaybePromise,
@@ -240,7 +240,7 @@ export const DESCRIBED = {
   title: kinds.TEXT,
   description: kinds.TEXT,
   icons: ICONS,
-  scopes: SCOPES,
+  scopes: SCOPE_LIST,
   settings: OWN_SETTINGS,
   services: SERVICES,
   _meta: kinds.JSON_OBJECT,

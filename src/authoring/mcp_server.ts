@@ -12,7 +12,7 @@ import type {
 } from "./account.ts";
 import * as kinds from "./options.ts";
 import { faultsOf, PERSONAL_KEY, personalKey } from "./personal_key.ts";
-import { SCOPES } from "./scope.ts";
+import { SCOPE_LIST } from "./scope.ts";
 
 /**
  * Declares another MCP server, at which tools act as their caller. The metadata
@@ -87,7 +87,7 @@ export const MCP_SERVER = {
   title,
   several,
   open: kinds.FLAG,
-  scopes: SCOPES,
+  scopes: SCOPE_LIST,
   issuer: kinds.TEXT,
   key: kinds.object({ help, shape, header, scheme }),
 } satisfies kinds.Members<McpServerOptions>;

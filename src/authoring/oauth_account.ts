@@ -14,7 +14,7 @@ import type {
 import { ACCOUNT_PRESETS, type AccountPreset } from "./account_presets.ts";
 import * as kinds from "./options.ts";
 import { ACCOUNT, faultsOf, PERSONAL_KEY } from "./personal_key.ts";
-import { SCOPES } from "./scope.ts";
+import { SCOPE_LIST } from "./scope.ts";
 import { secret, type SettingSchemas } from "./setting.ts";
 
 /**
@@ -163,7 +163,7 @@ export const OAUTH_ACCOUNT = {
   ...ACCOUNT,
   check: kinds.FUNCTION,
   several: kinds.FLAG,
-  scopes: SCOPES,
+  scopes: SCOPE_LIST,
   issuer: kinds.TEXT,
   authorize: kinds.TEXT,
   token: kinds.TEXT,
@@ -175,7 +175,7 @@ export const OAUTH_ACCOUNT = {
 export const UPSTREAM_ACCOUNT = {
   ...ACCOUNT,
   from: kinds.required(kinds.choice("upstream")),
-  scopes: SCOPES,
+  scopes: SCOPE_LIST,
   audience: kinds.TEXT,
   resource: kinds.TEXT,
   provider: kinds.TEXT,

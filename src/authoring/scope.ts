@@ -78,7 +78,7 @@ export const SCOPE = kinds.textLike(
 );
 
 /** Checks a list of scopes. */
-export const SCOPES = kinds.list(SCOPE, "scopes");
+export const SCOPE_LIST = kinds.list(SCOPE, "scopes");
 
 /** Checks {@linkcode ScopeDefinitions}. */
 export const SCOPE_DEFINITIONS: kinds.Kind<ScopeDefinitions> = kinds.recordOf(

@@ -75,7 +75,7 @@ export function headOf(thrown: unknown): string {
  * Returns the frames of an error's stack without the message, which may contain
  * anything; an empty text if there are none.
  */
-export function framesOf(thrown: unknown): string {
+export function stackFramesOf(thrown: unknown): string {
   const stack = isError(thrown) ? read(thrown, "stack") : undefined;
   if (typeof stack !== "string") return "";
   const message = read(thrown, "message");
@@ -111,7 +111,7 @@ export function wholeTextOf(thrown: unknown): string {
 }
 
 function withFrames(thrown: unknown): string {
-  const frames = framesOf(thrown);
+  const frames = stackFramesOf(thrown);
   return frames === "" ? headOf(thrown) : `${headOf(thrown)}\n${frames}`;
 }
 

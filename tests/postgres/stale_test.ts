@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { parseAddress } from "../../packages/postgres/address.ts";
+import { parseDatabaseUrl } from "../../packages/postgres/address.ts";
 import { connectionOptions } from "../../packages/postgres/connection_options.ts";
 import { channelOf, presenceSql } from "../../packages/postgres/layout.ts";
 import { NotificationConnection } from "../../packages/postgres/driver.ts";
@@ -48,7 +48,7 @@ postgresTest(
     const other = await open();
     const { relay, address } = relayTo(url);
     await using _relay = relay;
-    const options = await connectionOptions(parseAddress(address), {
+    const options = await connectionOptions(parseDatabaseUrl(address), {
       hasTimeout: true,
     });
     const channel = channelOf(schema);
@@ -128,7 +128,7 @@ postgresTest(
     await open();
     const { relay, address } = relayTo(url);
     await using _relay = relay;
-    const options = await connectionOptions(parseAddress(address), {
+    const options = await connectionOptions(parseDatabaseUrl(address), {
       hasTimeout: true,
     });
     const channel = channelOf(schema);

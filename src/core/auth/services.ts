@@ -16,7 +16,7 @@ import type { ScopeInWords } from "../pages/scopes.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { assertionStore } from "../store/once.ts";
 import { consentStore } from "../store/consents.ts";
-import { attemptStore } from "../store/attempts.ts";
+import { attemptLog } from "../store/attempts.ts";
 import { authorizationRequestStore } from "../store/authorization_requests.ts";
 import { blockStore } from "../store/blocks.ts";
 import { clientUseStore } from "../store/client_uses.ts";
@@ -107,7 +107,7 @@ function openStores(
     accessTokens: accessTokenStore(database),
     consents: consentStore(database),
     assertions: assertionStore(database),
-    attempts: attemptStore(database, log),
+    attempts: attemptLog(database, log),
     clientUses: clientUseStore(database),
     codes: codeStore(database, lifetimes),
     connections: clientConnectionStore(database, grants),

@@ -8,7 +8,7 @@ import type { CommonDefinition } from "../../authoring/context.ts";
 import * as kinds from "../../authoring/options.ts";
 import { PROMPT, type Prompt } from "../../authoring/prompt.ts";
 import { RESOURCE, type Resource } from "../../authoring/resource.ts";
-import { SCOPES } from "../../authoring/scope.ts";
+import { SCOPE_LIST } from "../../authoring/scope.ts";
 import type { Skill } from "../../authoring/skill.ts";
 import { TOOL, type Tool } from "../../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
@@ -57,7 +57,7 @@ export const SKILL = {
     ),
     "an object of files by their paths",
   )),
-  scopes: SCOPES,
+  scopes: SCOPE_LIST,
 } satisfies kinds.Members<Omit<Skill, "kind" | "frontmatter">>;
 
 /** The options of {@linkcode ServerDefinitions}. */

@@ -16,7 +16,7 @@ export function checkKeys(keys: readonly unknown[]): void {
 }
 
 /** @throws {KvUsageError} for more checks or writes than a commit may have */
-export function checkParts(
+export function checkCommitSize(
   checks: readonly unknown[],
   mutations: readonly unknown[],
 ): void {

@@ -17,7 +17,12 @@ import type {
   KvSelector,
 } from "./kv.ts";
 import { KvClosedError } from "./kv_error.ts";
-import { checkKeys, checkParts, checkWrite, cloneBytes } from "./kv_limits.ts";
+import {
+  checkCommitSize,
+  checkKeys,
+  checkWrite,
+  cloneBytes,
+} from "./kv_limits.ts";
 import { packKey, selectionOf } from "./memory_key.ts";
 import { SortedKeys } from "./sorted_keys.ts";
 
@@ -182,7 +187,7 @@ class MemoryKv {
     mutations: readonly Mutation[],
   ): KvCommit {
     this.#checkOpen();
-    checkParts(checks, mutations);
+    checkCommitSize(checks, mutations);
     const rows = mutations.map((mutation) => newRow(mutation));
     for (const { key, versionstamp } of checks) {
       if (this.#read(key).versionstamp !== versionstamp) return { ok: false };

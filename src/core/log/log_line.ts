@@ -5,11 +5,11 @@
  * @module
  */
 import {
-  framesOf,
   headOf,
   isError,
   plainOf,
   reasonsOf,
+  stackFramesOf,
   textOf,
 } from "../thrown.ts";
 
@@ -87,7 +87,7 @@ export function terminalLine(event: LogEvent): string {
     const value = properties[name];
     if (value === undefined) continue;
     line += ` ${name}=${fieldOf(value)}`;
-    frames += indented(framesOf(value));
+    frames += indented(stackFramesOf(value));
   }
   return line + frames;
 }

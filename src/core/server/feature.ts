@@ -67,7 +67,7 @@ export interface Announcement {
   pages?: Readonly<Record<string, string>>;
 }
 
-export interface ApproveParts {
+export interface ApprovalServices {
   config: Config;
   database: Database;
   log: Logger;
@@ -191,6 +191,6 @@ export interface Feature {
    */
   signedInPages?(features: readonly Feature[]): Promise<MakeSignedInPages>;
   /** Loads the function that asks for approval before a tool runs. */
-  approve?(core: ApproveParts): Promise<ApproveRun>;
+  approve?(core: ApprovalServices): Promise<ApproveRun>;
   methods?: FeatureMethods;
 }

@@ -13,7 +13,7 @@ import { contextWith } from "../mcp/exchange/call_context.ts";
 import { CallerBound, Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls, Subscriptions } from "../mcp/exchange/running.ts";
 import type { Engine } from "../mcp/exchange/engine.ts";
-import type { ApproveParts } from "./feature.ts";
+import type { ApprovalServices } from "./feature.ts";
 import { type McpEngine, methodTables } from "../mcp/generations/find.ts";
 import { cancellationStore } from "../store/cancellations.ts";
 import { changeStore } from "../store/changes.ts";
@@ -171,7 +171,7 @@ export function openCore(
  */
 function approver(
   { features, config, options: { version } }: Plan,
-  parts: Omit<ApproveParts, "config" | "version">,
+  parts: Omit<ApprovalServices, "config" | "version">,
 ): Engine["approve"] {
   const feature = features.find(({ approve }) => approve);
   if (!feature) return undefined;

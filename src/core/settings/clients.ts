@@ -6,7 +6,13 @@
 import type { Client } from "../oauth/client.ts";
 import { parseConfiguredClients } from "../oauth/configured_client.ts";
 import { type Settings, settingsOf } from "./setting.ts";
-import { listOf, lowerCase, matching, text, TRUE_OR_FALSE } from "./shapes.ts";
+import {
+  listOf,
+  lowerCase,
+  text,
+  textMatching,
+  TRUE_OR_FALSE,
+} from "./shapes.ts";
 
 export const CLIENTS = settingsOf({
   OAUTH_CLIENTS: {
@@ -29,7 +35,7 @@ export const CLIENTS = settingsOf({
       "`localhost` for loopback addresses, schemes of apps.",
     shape: lowerCase(listOf(
       "host names, localhost, or schemes with a colon",
-      matching("", /^[a-z0-9.-]+$|^[a-z][a-z0-9+.-]*:$/).parse,
+      textMatching("", /^[a-z0-9.-]+$|^[a-z][a-z0-9+.-]*:$/).parse,
     )),
     default: [],
     unset: "anywhere but the scheme of an unknown app",
@@ -57,7 +63,9 @@ export const CLIENTS = settingsOf({
   CIMD_ALLOWED_DOMAINS: {
     guards: true,
     words: "The hosts of such documents.",
-    shape: lowerCase(listOf("host names", matching("", /^[a-z0-9.-]+$/).parse)),
+    shape: lowerCase(
+      listOf("host names", textMatching("", /^[a-z0-9.-]+$/).parse),
+    ),
     default: [],
     unset: "all",
     example: "claude.ai,vscode.dev",

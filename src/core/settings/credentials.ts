@@ -10,8 +10,8 @@ import {
   ISSUER_URL,
   listOf,
   lowerCase,
-  matching,
   SERVER_URL,
+  textMatching,
   wholeNumber,
 } from "./shapes.ts";
 
@@ -22,7 +22,7 @@ import {
 const SECRET = {
   shape: listOf(
     "credentials of at least 16 ASCII characters",
-    matching("", /^[\x21-\x7E]{16,}$/).parse,
+    textMatching("", /^[\x21-\x7E]{16,}$/).parse,
   ),
   default: [],
   fix: "Make one with: openssl rand -base64 32",
@@ -40,7 +40,7 @@ export const CREDENTIALS = settingsOf({
   API_KEY_HEADER: {
     words: "`api_key`: that header.",
     shape: lowerCase(
-      matching("the name of a header", /^[!#$%&'*+.^_`|~0-9a-z-]+$/),
+      textMatching("the name of a header", /^[!#$%&'*+.^_`|~0-9a-z-]+$/),
     ),
     default: "x-api-key",
   },

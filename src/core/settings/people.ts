@@ -19,8 +19,8 @@ import { PROVIDER } from "./provider.ts";
 import { renameFor } from "./providers.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import {
+  ENCRYPTION_KEYS,
   listOf,
-  SECRETS_KEYS,
   text,
   type TextShape,
   wholeNumber,
@@ -65,7 +65,7 @@ export const PEOPLE_SETTINGS = settingsOf({
     words: "Keys that seal people's keys and tokens of other services: 32 " +
       "random bytes each (`openssl rand -base64 32`). The first one " +
       "seals, all of them open. See docs/sealing.md.",
-    shape: SECRETS_KEYS,
+    shape: ENCRYPTION_KEYS,
     default: [],
     unset: "tools that need people's accounts are off",
     fix: "Make one with: openssl rand -base64 32",

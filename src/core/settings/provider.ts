@@ -14,11 +14,11 @@ import {
   ISSUER_URL,
   listOf,
   lowerCase,
-  matching,
   oneOf,
   refuseText,
   SERVER_URL,
   text,
+  textMatching,
 } from "./shapes.ts";
 
 /**
@@ -54,7 +54,7 @@ export const PROVIDER = settingsOf({
   },
   OAUTH_PROVIDER_NAME: {
     words: "The name of the provider on pages.",
-    shape: matching("a name of up to 40 characters", /^.{1,40}$/u),
+    shape: textMatching("a name of up to 40 characters", /^.{1,40}$/u),
     unset: "its own name, or its host",
     example: "Example ID",
   },
@@ -112,7 +112,7 @@ export const PROVIDER = settingsOf({
       "other provider can vouch for it.",
     shape: lowerCase(listOf(
       "domains without an @",
-      matching("", /^[a-z0-9-]+(\.[a-z0-9-]+)+$/).parse,
+      textMatching("", /^[a-z0-9-]+(\.[a-z0-9-]+)+$/).parse,
     )),
     default: [],
     unset: "none",

@@ -10,10 +10,10 @@ import { hideSecrets } from "../net/url.ts";
 import { settingsOf } from "./setting.ts";
 import {
   listOf,
-  matching,
   oneOf,
   refuseText,
   text,
+  textMatching,
   TRUE_OR_FALSE,
   wholeNumber,
 } from "./shapes.ts";
@@ -71,7 +71,7 @@ export interface Exposure {
 export const SERVER = settingsOf({
   HOST: {
     words: "Address to listen on; `0.0.0.0` for every network.",
-    shape: matching(
+    shape: textMatching(
       "an address or a name to listen on, without a port",
       /^([0-9a-f:]*:[0-9a-f:.]*|[a-z0-9.-]+)$/i,
     ),
@@ -123,7 +123,7 @@ export const SERVER = settingsOf({
     words:
       "Database: a file, `:memory:`, the http(s) URL of a denokv server, " +
       "or a `postgres://` URL. See docs/postgres.md.",
-    shape: matching(
+    shape: textMatching(
       "a file without file:, :memory:, the http(s) URL of a denokv server " +
         "without a password, or a postgres:// URL",
       // SQLite would read file: as a URL, with options of its own.

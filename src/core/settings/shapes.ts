@@ -28,7 +28,10 @@ export function text(wants: string): TextShape<string> {
   return { wants, parse: (text) => text };
 }
 
-export function matching(wants: string, pattern: RegExp): TextShape<string> {
+export function textMatching(
+  wants: string,
+  pattern: RegExp,
+): TextShape<string> {
   return { wants, parse: (text) => pattern.test(text) ? text : refuseText() };
 }
 
@@ -88,7 +91,7 @@ export function listOf<T = string>(
 }
 
 /** Different keys of 32 random bytes each, in base64 or base64url. */
-export const SECRETS_KEYS: TextShape<string[]> = listOf(
+export const ENCRYPTION_KEYS: TextShape<string[]> = listOf(
   "different keys of 32 random bytes in base64",
   (key, nth, all) => {
     const bytes = /^[\w+/-]{43}=?$/.test(key) && fromBase64url(key);

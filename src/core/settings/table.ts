@@ -44,7 +44,7 @@ const PLATFORM = [
   "OTEL_METRIC_EXPORT_INTERVAL",
 ];
 
-export interface OwnSetting extends NamedSetting {
+export interface DeclaredSetting extends NamedSetting {
   isRequired: boolean;
 }
 
@@ -75,7 +75,7 @@ export class SettingsTable {
   }
 
   /** Makes the row of a setting that an author declares. */
-  own(name: string, schema: z.ZodType): OwnSetting {
+  own(name: string, schema: z.ZodType): DeclaredSetting {
     const secret = isSecret(schema) ||
       this.settings.some((setting) => setting.name === name && setting.secret);
     const words = describe(schema)?.trim();

@@ -107,9 +107,9 @@ function groupOf(attempt: Attempt): string {
     : JSON.stringify([step, failure, client]);
 }
 
-export type AttemptStore = ReturnType<typeof attemptStore>;
+export type AttemptLog = ReturnType<typeof attemptLog>;
 
-export function attemptStore(database: Database, log: Logger) {
+export function attemptLog(database: Database, log: Logger) {
   const attempts = sharedList<Attempt>(database, log, {
     key: attemptsKey(),
     member: "attempts",

@@ -41,7 +41,7 @@ export function accountsPart(services: ConnectServices): AccountPagePart {
             title: service ? titleOf(service) : account.service,
             isConnectable: on.some(({ name }) => name === account.service),
             unnamed: scopesNotGiven(account.scopes ?? [], account.given),
-            isRevoked: await isRevocable(account, services),
+            isRevoked: await canRevokeAtService(account, services),
             toolTitle: tool && services.titleOf(tool),
           };
         })),
@@ -63,7 +63,7 @@ export function accountsPart(services: ConnectServices): AccountPagePart {
  * that cannot be found out now: the page then tells the person to revoke them
  * there.
  */
-export async function isRevocable(
+export async function canRevokeAtService(
   { service, application }: ListedAccount,
   { accountClients, vault }: Pick<ConnectServices, "accountClients" | "vault">,
 ): Promise<boolean> {

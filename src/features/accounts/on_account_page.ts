@@ -9,7 +9,11 @@ import type { AuthServices } from "../../core/auth/services.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { accountClients } from "./account_clients.ts";
-import { accountsPart, disconnection, isRevocable } from "./accounts_part.ts";
+import {
+  accountsPart,
+  canRevokeAtService,
+  disconnection,
+} from "./accounts_part.ts";
 import { connectEndpoints } from "./connect.ts";
 import { REVOCATION_SECONDS } from "./revocation_record.ts";
 import { accountsOf } from "./server_accounts.ts";
@@ -34,7 +38,7 @@ const addition: AccountPageAddition = {
     const services = withAccounts(given);
     const own = await services.accounts.listOf(subject);
     const titles = await Promise.all(own.map(async (account) => {
-      if (await isRevocable(account, services)) return [];
+      if (await canRevokeAtService(account, services)) return [];
       const known = services.accountServices.get(account.service);
       return [known ? titleOf(known) : account.service];
     }));

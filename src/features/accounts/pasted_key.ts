@@ -15,7 +15,7 @@ import { isObject } from "../../core/json.ts";
 import type { Logger } from "../../core/log/log.ts";
 import { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import { withoutHidden } from "../../core/pages/names.tsx";
-import { errorNameOf, framesOf } from "../../core/thrown.ts";
+import { errorNameOf, stackFramesOf } from "../../core/thrown.ts";
 
 const MAX_KEY_CHARACTERS = 4096;
 
@@ -149,7 +149,7 @@ export async function checkKey(
     log.warning("A key could not be checked", {
       service: service.name,
       // Without the message, which may quote a response that has the key.
-      error: `${errorNameOf(clean) ?? "An exception"}${framesOf(clean)}`,
+      error: `${errorNameOf(clean) ?? "An exception"}${stackFramesOf(clean)}`,
     });
     throw new KeyRefusal(`${title} gave no answer that says if it takes it.`);
   }

@@ -21,7 +21,7 @@ import type { Work } from "../../core/mcp/exchange/work.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../work/journal.ts";
 import { errorResult } from "../../core/protocol/results.ts";
-import type { ApproveParts } from "../../core/server/feature.ts";
+import type { ApprovalServices } from "../../core/server/feature.ts";
 import { hasPage, type WaitPages } from "../questions/page_questions.ts";
 import { addressOfWork } from "../work/task_call.ts";
 import type { Waiting } from "../questions/waits.ts";
@@ -59,7 +59,7 @@ const QUESTION = new AskedQuestion(
 );
 
 export function approvalGate(
-  { config, database, log, version }: ApproveParts,
+  { config, database, log, version }: ApprovalServices,
 ): ApproveRun {
   const approvals = callApprovals(
     database,

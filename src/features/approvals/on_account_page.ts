@@ -9,7 +9,10 @@ import { approvalEndpoints } from "./approval_pages.ts";
 import { hasOption } from "./passkeys.ts";
 import { PASSKEYS_SECONDS } from "./passkey_store.ts";
 import { passkeyEndpoints, passkeysPart } from "./passkeys_part.tsx";
-import { rememberedEnd, rememberedSection } from "./remembered_section.tsx";
+import {
+  endRememberedHandler,
+  rememberedSection,
+} from "./remembered_section.tsx";
 import { receiptsSection } from "./receipts_section.tsx";
 
 const addition: AccountPageAddition = {
@@ -25,7 +28,7 @@ const addition: AccountPageAddition = {
     const approval = approvalEndpoints(services);
     app.get("/approve/:id", rated, approval.show);
     app.post("/approve/:id", rated, approval.answer);
-    app.post("/account/remembered", rated, rememberedEnd(services));
+    app.post("/account/remembered", rated, endRememberedHandler(services));
   },
   section: rememberedSection,
   amongCalls: receiptsSection,

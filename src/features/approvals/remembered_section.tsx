@@ -71,7 +71,7 @@ export async function rememberedSection(
   );
 }
 
-export function rememberedEnd(
+export function endRememberedHandler(
   { signedIn, database, returnPaths, log }: FormServices,
 ): (c: Context) => Promise<Response> {
   return async (c) => {

@@ -4,7 +4,7 @@
  * @module
  */
 import { settingsOf } from "../../core/settings/setting.ts";
-import { matching, TRUE_OR_FALSE } from "../../core/settings/shapes.ts";
+import { textMatching, TRUE_OR_FALSE } from "../../core/settings/shapes.ts";
 
 export const DISCOVERY = settingsOf({
   SERVER_CARD: {
@@ -14,7 +14,7 @@ export const DISCOVERY = settingsOf({
   },
   OPENAI_APPS_CHALLENGE: {
     words: "The token that proves your domain to OpenAI's directory.",
-    shape: matching(
+    shape: textMatching(
       "the token that OpenAI gave for this domain, without spaces",
       /^[\x21-\x7E]{1,512}$/,
     ),

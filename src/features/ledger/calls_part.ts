@@ -4,7 +4,11 @@
  *
  * @module
  */
-import { type CallInWords, CallsSection, outcomeOf } from "./calls_section.tsx";
+import {
+  type CallInWords,
+  CallsSection,
+  parseOutcome,
+} from "./calls_section.tsx";
 import { failuresFirst, type LedgerStore } from "./ledger.ts";
 import { clientName } from "../../core/oauth/client.ts";
 import { isMachine } from "../../core/oauth/configured_client.ts";
@@ -40,7 +44,7 @@ export function callsPart(
         person,
         client,
         before,
-        outcome: outcomeOf(outcome),
+        outcome: parseOutcome(outcome),
       };
       const below = Promise.all(
         services.additions.map(({ amongCalls }) =>

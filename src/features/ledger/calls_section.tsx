@@ -54,7 +54,7 @@ const OUTCOME_WORDS: Readonly<
 };
 
 /** Parses an outcome. Undefined for any other text. */
-export function outcomeOf(text = ""): Outcome | undefined {
+export function parseOutcome(text = ""): Outcome | undefined {
   return OUTCOMES.find((outcome) => outcome === text);
 }
 

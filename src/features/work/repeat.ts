@@ -60,7 +60,7 @@ export async function pickUp(
     if (next === undefined) continue;
     seen = next;
     // The client is gone, so the result is kept for the next repeat.
-    const hasLeft = call.startedResponse?.hasEnded === true ||
+    const hasLeft = call.responseIfMade?.hasEnded === true ||
       call.admitted.request.signal.aborted;
     if (!isTerminal(seen.status) || hasLeft) break;
     // If a result cannot be marked as taken, it may be given twice, but is not

@@ -26,7 +26,7 @@ import {
   type DurableState,
   endingOf,
   EXPELLED,
-  failedEnding,
+  failedTaskEnding,
   type OriginCall,
   resultEnding,
   type SettledTask,
@@ -267,7 +267,7 @@ export class TaskExecution {
         throw error;
       }
       // The result has a value that JSON cannot express.
-      return save(failedEnding(error, taskId, this.parts));
+      return save(failedTaskEnding(error, taskId, this.parts));
     });
     if (isSaved) return report(ending);
     // The process that stored the end of durable work also reports it.

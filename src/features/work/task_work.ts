@@ -191,12 +191,17 @@ export function resultEnding(result: CallToolResult): SettledTask {
 }
 
 /** Makes the end of a task from an exception. Never throws. */
-export function failedEnding(
+export function failedTaskEnding(
   thrown: unknown,
   taskId: string,
   parts: Told,
 ): SettledTask {
-  const failed = { ...parts, reference: taskId, isTool: true, inBand: true };
+  const failed = {
+    ...parts,
+    reference: taskId,
+    isTool: true,
+    isStatusSent: true,
+  };
   return answerFailure(thrown, failed, (failure) => failure);
 }
 
@@ -212,7 +217,7 @@ export function endingOf(
   if (isInstance(error, Parked)) return undefined;
   if (isInstance(error, Expelled)) return EXPELLED;
   if (!isInstance(error, DivergenceError)) {
-    return failedEnding(error, taskId, parts);
+    return failedTaskEnding(error, taskId, parts);
   }
   parts.log.error("Durable work cannot go on", { reference: taskId, error });
   const message =

@@ -4,9 +4,9 @@ import { silentLogger } from "../../kit/log.ts";
 import {
   addAttempt,
   type Attempt,
+  type AttemptLog,
+  attemptLog,
   ATTEMPTS,
-  type AttemptStore,
-  attemptStore,
 } from "../../../src/core/store/attempts.ts";
 import { until } from "../../kit/wait.ts";
 import { test } from "../../kit/databases.ts";
@@ -143,7 +143,7 @@ function counted(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
 
 test.inMemory("note() is written at most once a second, however many there are", async ({ kv }) => {
   const counter = counted(kv);
-  const attempts = attemptStore(new Database(counter.kv), silentLogger);
+  const attempts = attemptLog(new Database(counter.kv), silentLogger);
   for (const n of range(1000)) {
     attempts.note({ step: "POST /token", client: `${n}`, isStranger: true });
   }
@@ -154,8 +154,8 @@ test.inMemory("note() is written at most once a second, however many there are",
 });
 
 test.inMemory("close() writes what is noted, next to another process's notes", async ({ kv }) => {
-  const stores: AttemptStore[] = ["a", "b", "c"].map((client) => {
-    const attempts = attemptStore(new Database(kv), silentLogger);
+  const stores: AttemptLog[] = ["a", "b", "c"].map((client) => {
+    const attempts = attemptLog(new Database(kv), silentLogger);
     attempts.note({ step: "s", client, isStranger: false });
     return attempts;
   });
@@ -165,7 +165,7 @@ test.inMemory("close() writes what is noted, next to another process's notes", a
 });
 
 test.inMemory("a full list fits a value, whatever strangers send", async ({ kv }) => {
-  const attempts = attemptStore(new Database(kv), silentLogger);
+  const attempts = attemptLog(new Database(kv), silentLogger);
   const endless = "\u{1F600}".repeat(10_000);
   for (const n of range(200)) {
     for (const isStranger of [true, false]) {
@@ -183,15 +183,15 @@ const NOTED = { step: "POST /token", client: "app", isStranger: false };
 test.inMemory("note() writes by itself", async ({ kv }) => {
   {
     using _timers = new HastyTimers();
-    attemptStore(new Database(kv), silentLogger).note(NOTED);
+    attemptLog(new Database(kv), silentLogger).note(NOTED);
   }
-  const others = attemptStore(new Database(kv), silentLogger);
+  const others = attemptLog(new Database(kv), silentLogger);
   await until(async () => (await others.list()).length === 1);
 });
 
 test.inMemory("list() writes each attempt once, and nothing when there is none", async ({ kv }) => {
   const counter = counted(kv);
-  const attempts = attemptStore(new Database(counter.kv), silentLogger);
+  const attempts = attemptLog(new Database(counter.kv), silentLogger);
   await attempts.list();
   assert.equal(counter.commits, 0);
   attempts.note(NOTED);
@@ -206,7 +206,7 @@ test.inMemory("an attempt that is noted while others are written is written next
     attempts.note({ ...NOTED, client: "late" });
     return Promise.resolve();
   });
-  const attempts = attemptStore(new Database(slow), silentLogger);
+  const attempts = attemptLog(new Database(slow), silentLogger);
   attempts.note(NOTED);
   await attempts.list();
   const clients = (await attempts.list()).map(({ client }) => client);
@@ -215,7 +215,7 @@ test.inMemory("an attempt that is noted while others are written is written next
 
 test.inMemory("attempts that others outrun are tried again, not for ever, and kept", async ({ kv }) => {
   const place = losing(kv);
-  const attempts = attemptStore(new Database(place.kv), silentLogger);
+  const attempts = attemptLog(new Database(place.kv), silentLogger);
   attempts.note(NOTED);
   assert.deepEqual(await attempts.list(), []);
   const tried = place.commits;
@@ -229,7 +229,7 @@ test.inMemory("attempts that are noted while others are written are counted once
     for (let n = 0; n < 8; n++) attempts.note({ ...NOTED, client: "C" });
     return Promise.resolve();
   });
-  const attempts = attemptStore(new Database(slow), silentLogger);
+  const attempts = attemptLog(new Database(slow), silentLogger);
   attempts.note({ ...NOTED, client: "A" });
   for (let n = 0; n < 3; n++) await attempts.list();
   const counts = (await attempts.list())

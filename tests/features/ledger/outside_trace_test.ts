@@ -19,7 +19,7 @@ import { Lifecycle } from "../../../src/core/server/lifecycle.ts";
 import { RunningCalls } from "../../../src/core/mcp/exchange/running.ts";
 import { BodyClock } from "../../../src/core/net/body_bytes.ts";
 import { silentLogger } from "../../kit/log.ts";
-import { attemptStore } from "../../../src/core/store/attempts.ts";
+import { attemptLog } from "../../../src/core/store/attempts.ts";
 import { changeStore } from "../../../src/core/store/changes.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
@@ -136,7 +136,7 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
   },
 
   "attempts that are written down": (_, database) => {
-    const attempts = attemptStore(database, log);
+    const attempts = attemptLog(database, log);
     const attempt = { step: "POST /token", outcome: "ok", isStranger: false };
     return { begin: () => attempts.note(attempt), end: attempts.close };
   },

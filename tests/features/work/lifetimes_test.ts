@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../kit/log.ts";
 import { accountSessionStore } from "../../../src/features/account_page/account_sessions.ts";
-import { attemptStore } from "../../../src/core/store/attempts.ts";
+import { attemptLog } from "../../../src/core/store/attempts.ts";
 import { cancellationStore } from "../../../src/core/store/cancellations.ts";
 import { changeStore } from "../../../src/core/store/changes.ts";
 import { clientUseStore } from "../../../src/core/store/client_uses.ts";
@@ -59,7 +59,7 @@ const LIVES: [
       ),
   ],
   ["an attempt to connect", [30 * DAY], (database) => {
-    const attempts = attemptStore(database, silentLogger);
+    const attempts = attemptLog(database, silentLogger);
     attempts.note({ step: "POST /token", isStranger: false });
     return attempts.close();
   }],

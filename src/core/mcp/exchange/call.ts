@@ -86,7 +86,7 @@ class CallExecution {
     fire(abort, reason, {
       log,
       reference: () => call.requestId,
-      code: () => call.startedCode,
+      code: () => call.codeIfMade,
     });
   }
 
@@ -210,7 +210,7 @@ export abstract class Call implements AskingCall, RunningCall {
    * The author's code; undefined until `authorCode` was first read, which
    * creates it.
    */
-  get startedCode(): AuthorCode | undefined {
+  get codeIfMade(): AuthorCode | undefined {
     return this.#authorCode;
   }
   /** Asks on pages; undefined if the caller cannot sign in there. */
@@ -238,7 +238,7 @@ export abstract class Call implements AskingCall, RunningCall {
     return this.#response ??= this.pendingResponse();
   }
   /** The response; undefined until something was sent before the result. */
-  get startedResponse(): PendingResponse | undefined {
+  get responseIfMade(): PendingResponse | undefined {
     return this.#response;
   }
 

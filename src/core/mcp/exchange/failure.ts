@@ -18,8 +18,8 @@ import { logFailure, type Logger } from "../../log/log.ts";
 import type { Properties } from "../../log/log_line.ts";
 import {
   askable,
-  framesOf,
   reasonsOf,
+  stackFramesOf,
   wholeMessageOf,
   wholeTextOf,
 } from "../../thrown.ts";
@@ -59,7 +59,7 @@ interface FailedRequest {
    * task. Then the error message has to say what the status and the headers
    * would have said.
    */
-  inBand: boolean;
+  isStatusSent: boolean;
   /** The HTTP request; undefined for a task. */
   http?: {
     request: Request;
@@ -143,7 +143,7 @@ const ENGINE = ["core", "features", "authoring"]
 /** Formats an error for development, the author's own line first. */
 function forAuthor(error: unknown): string {
   const own = [error, ...reasonsOf(error)]
-    .flatMap((reason) => framesOf(reason).split("\n"))
+    .flatMap((reason) => stackFramesOf(reason).split("\n"))
     .find((frame) =>
       frame.includes("file://") && !frame.includes("/node_modules/") &&
       !ENGINE.some((folder) => frame.includes(folder))
@@ -168,7 +168,7 @@ function failureWith(
  */
 function refusalOf(
   error: ChallengeError | HttpError,
-  { isTool, inBand, http }: FailedRequest,
+  { isTool, isStatusSent, http }: FailedRequest,
 ): Pick<Failure, "result" | "error" | "status" | "headers"> {
   // Clients do not show an HTTP status to the model.
   if (isTool && error instanceof LimitError) {
@@ -179,7 +179,7 @@ function refusalOf(
     const result = challengeResult(error, http);
     if (result) return { result };
   }
-  if (inBand || !http) {
+  if (isStatusSent || !http) {
     return { ...failureWith(inBandMessage(error), isTool), status };
   }
   const { gate, request, stateless } = http;

@@ -12,10 +12,10 @@ import { isObject } from "../../json.ts";
 import { LatestMap } from "../../cache.ts";
 import {
   errorNameOf,
-  framesOf,
   isError,
   isInstance,
   reasonsOf,
+  stackFramesOf,
   textOf,
   wholeMessageOf,
 } from "../../thrown.ts";
@@ -81,7 +81,7 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
     if (isError(error) && !isWithout(keys, error)) isClean = false;
     const copy = new (isInstance(error, ToolError) ? ToolError : Error)(hidden);
     copy.name = hideIn(errorNameOf(error) ?? copy.name);
-    copy.stack = `${copy.name}: ${hidden}\n${hideIn(framesOf(error))}`;
+    copy.stack = `${copy.name}: ${hidden}\n${hideIn(stackFramesOf(error))}`;
     return copy;
   });
   if (isClean) return thrown;

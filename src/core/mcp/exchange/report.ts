@@ -26,8 +26,8 @@ export interface ReportedCall {
   >;
   readonly client: McpClient;
   readonly sessionId?: string;
-  /** The author's code, if it was made; see {@linkcode Call.startedCode}. */
-  readonly startedCode?: AuthorCode;
+  /** The author's code, if it was made; see {@linkcode Call.codeIfMade}. */
+  readonly codeIfMade?: AuthorCode;
   readonly requestId: string;
   /** The time at which the call began, by `performance.now()`. */
   readonly startedMilliseconds: number;

@@ -39,7 +39,7 @@ export function respond<C extends Call>(
 ): Response | Promise<Response> {
   const ending = runCall(call, method);
   if (!(ending instanceof Promise)) {
-    if (ending.body !== undefined && !call.startedResponse) {
+    if (ending.body !== undefined && !call.responseIfMade) {
       return jsonResponse(ending, call);
     }
     call.response.end(ending);
@@ -131,20 +131,20 @@ function endingOf(call: Call, answer: Answer): Ending {
   const outcome = call.execution.isStopped
     ? "stopped"
     : answer.outcome ?? (isToolError ? "tool_error" : "ok");
-  const clean = call.startedCode?.cleanJson(result) ?? result;
+  const clean = call.codeIfMade?.cleanJson(result) ?? result;
   return { outcome, body: printResult(id, clean), isToolError };
 }
 
 function failedEnding(call: Call, thrown: unknown): Ending {
   const { engine, message: { id, method }, admitted: { request } } = call;
   const { stateless, execution, printedLists: { printer } } = call;
-  return answerFailure(call.startedCode?.clean(thrown) ?? thrown, {
+  return answerFailure(call.codeIfMade?.clean(thrown) ?? thrown, {
     log: engine.log,
     showsCauses: engine.showsCauses,
     reference: call.requestId,
     about: aboutOf(call),
     isTool: method === "tools/call",
-    inBand: call.startedResponse?.hasStatus === true,
+    isStatusSent: call.responseIfMade?.hasStatus === true,
     http: { request, gate: engine.gate, stateless },
     stopped: execution.isStopped ? execution.signal.reason.message : undefined,
   }, (failure) => {
@@ -167,7 +167,7 @@ function errorEnding(
 export interface Incoming
   extends Pick<AdmittedRequest, "request" | "info" | "operation"> {
   /** True in a batch, where the HTTP status is sent before the results. */
-  readonly inBand?: boolean;
+  readonly isStatusSent?: boolean;
   id?: RequestId;
 }
 
@@ -189,7 +189,7 @@ export function refuseRequest(
 function refusalEnding(
   { log, gate, trustedProxies }: Parameters<typeof refuseRequest>[0],
   thrown: unknown,
-  { request, id, info, inBand = false }: Incoming,
+  { request, id, info, isStatusSent = false }: Incoming,
 ): Ending {
   const { headers, method } = request;
   const reference = newReference();
@@ -198,7 +198,7 @@ function refusalEnding(
     log,
     reference,
     isTool: false,
-    inBand,
+    isStatusSent,
     http: { request, gate, stateless },
   }, (failure) => errorEnding(failure, id));
   const { outcome, refusal } = ending;

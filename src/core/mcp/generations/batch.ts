@@ -138,8 +138,8 @@ async function answer(
 ): Promise<Ending | undefined> {
   const { request, info } = found;
   const id = salvageId(value);
-  const inBand = response !== undefined;
-  const incoming: Incoming = { request, info, id, inBand };
+  const isStatusSent = response !== undefined;
+  const incoming: Incoming = { request, info, id, isStatusSent };
   try {
     const message = parseMessage(value);
     if (message.kind === "response") {
@@ -160,7 +160,7 @@ async function answer(
   } catch (error) {
     const ending = refuseRequest(engine, error, incoming);
     // In a batch with requests, only requests get responses.
-    return inBand && !wantsResponse(value) ? undefined : ending;
+    return isStatusSent && !wantsResponse(value) ? undefined : ending;
   }
 }
 

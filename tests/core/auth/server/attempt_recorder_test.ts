@@ -7,7 +7,7 @@ import { shortClientId } from "../../../../src/core/oauth/client.ts";
 import { AccountVisitor } from "../../../kit/account_visitor.ts";
 import { Client } from "../../../kit/client.ts";
 import { startOAuthServer } from "../../../kit/sign_in.ts";
-import type { AttemptStore } from "../../../../src/core/store/attempts.ts";
+import type { AttemptLog } from "../../../../src/core/store/attempts.ts";
 
 const BASE_URL = "https://tools.example.com";
 const BACK = "https://app.example.com/cb";
@@ -27,7 +27,7 @@ async function recorded(
     baseUrl: BASE_URL,
     attempts: {
       note: (attempt: unknown) => notes.push(attempt),
-    } as unknown as AttemptStore,
+    } as unknown as AttemptLog,
   });
   const app = new Hono<AppEnv>();
   app.use(async (c, next) => {
