@@ -14,7 +14,7 @@ import type { Allowance, Payment, Payments } from "./payments.ts";
 import type { Random } from "./random.ts";
 import type { Order, Orders, Part } from "./work.ts";
 import { PARTS } from "./work.ts";
-import type { Answer, ServerProcess } from "./server_process.ts";
+import type { Answer } from "./server_process.ts";
 import { OBEYED_SECONDS, type World } from "./world.ts";
 
 /** The words of a 503 for the database, also in a stream. */
@@ -48,8 +48,6 @@ interface Grant {
 
 /** Sends requests to the processes of the world, until they are answered. */
 class WorldSender extends Sender {
-  #last?: ServerProcess;
-
   constructor(private readonly world: World, private readonly orders: Orders) {
     super();
   }
@@ -60,9 +58,7 @@ class WorldSender extends Sender {
       this.world,
       () => this.#sendOnce(path, init, order),
     );
-    const { text, process } = answer;
-    const response = new Response(text === "" ? null : text, answer);
-    return Object.assign(response, { process });
+    return new Response(answer.text === "" ? null : answer.text, answer);
   }
 
   async #sendOnce(
@@ -74,9 +70,7 @@ class WorldSender extends Sender {
     let count = 0;
     let answer: Answer | undefined;
     try {
-      const onSent = () => void count++;
-      answer = await world.send(BASE_URL + path, init, onSent, this.#last);
-      this.#last = answer.process;
+      answer = await world.send(BASE_URL + path, init, () => count++);
       return answer;
     } finally {
       if (order && (!answer || count > 1)) order.mayBeSeveral = true;
@@ -93,8 +87,6 @@ export class App {
   readonly #works: { order: Order; id: string }[] = [];
   /** The payments that have not ended. */
   readonly #payments = new Set<Payment>();
-  /** The process that sent each answer. */
-  readonly #answerers = new WeakMap<Json, ServerProcess>();
   allowance: Allowance = {};
   #pauses = 0;
   #client?: Client;
@@ -205,7 +197,7 @@ export class App {
       await this.#look();
       await this.#call();
       await this.#profile("profile");
-      if (!this.person.hasLeft) await this.#profile("elsewhere");
+      await this.#profile("elsewhere");
       await this.#profile("balance");
       await this.#payOn();
     }
@@ -341,9 +333,6 @@ export class App {
     }
     if (response.status !== 200 && isRepeatable) {
       world.breaks(`${method} was answered ${response.status}: ${text}`);
-    }
-    if (message && "process" in response) {
-      this.#answerers.set(message, response.process as ServerProcess);
     }
     return message;
   }
@@ -578,7 +567,6 @@ export class App {
     const { person, world } = this;
     const before = person.isSettled ? person.changesBegun : undefined;
     const leads = this.random.chance(0.1) && !world.faults.isOver;
-    const since = world.seconds;
     const message = await this.#send("tools/call", {
       name,
       ...name === "balance" && { arguments: { leads } },
@@ -589,8 +577,7 @@ export class App {
     const service = ACTING[name];
     // A token that is refused is renewed, at the latest by the next call.
     if (/^401|does not give access now/.test(text) && service !== "bank") {
-      const process = this.#answerers.get(message)!;
-      world.services[service].checkRefusal(person.name, process, since);
+      world.services[service].checkRefusal(person.name);
     }
     const named = /\bperson\d+/.exec(text)?.[0] ?? person.name;
     if (named !== person.name) {
