@@ -1,9 +1,22 @@
 /** The checks of a POST, its message, and the printing of its result. */
 import { originCheck } from "../../src/core/auth/doors/gate.ts";
-import { checkStandardHeaders, metaOf, parseStatelessMeta } from "../../src/core/protocol/request_meta.ts";
-import { checkAccept, checkContentType, parseMessage, printResult } from "../../src/core/protocol/messages.ts";
+import {
+  checkStandardHeaders,
+  metaOf,
+  parseStatelessMeta,
+} from "../../src/core/protocol/request_meta.ts";
+import {
+  checkAccept,
+  checkContentType,
+  parseMessage,
+  printResult,
+} from "../../src/core/protocol/messages.ts";
 import { callHealth, request } from "../client.ts";
-import { sessionPrinter, statelessPrinter, structuredResult } from "../../src/core/protocol/results.ts";
+import {
+  sessionPrinter,
+  statelessPrinter,
+  structuredResult,
+} from "../../src/core/protocol/results.ts";
 import { health } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 

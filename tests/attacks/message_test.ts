@@ -115,7 +115,10 @@ attacks("what a message holds is bounded, and so is the refusal", {
     const items = Array(9000).fill("x");
     const answer = await call(target, "pick", { items });
     // The rest was not counted.
-    assert.match(answer.text, /- items\.9: Invalid input\\n- and more"/);
+    assert.match(
+      answer.text,
+      /- items\.9: expected number, received string; or expected boolean, received string\\n- and more"/,
+    );
   },
   "a tool's name of 1 MB": async (target) => {
     const name = "x".repeat(1e6);
