@@ -276,7 +276,6 @@ function readText(text: string): ReadText {
     if (code > 0xffff) units[filled++] = 0xd800 + (code - 0x10000 >> 10);
     if (code > 0xffff) units[filled++] = 0xdc00 | code & 0x3ff;
     else if (code !== NOTHING) units[filled++] = code;
-    if (filled > AT_ONCE - 2) flush();
   }
   flush();
   const place = (index: number, isEnd: boolean) => {
