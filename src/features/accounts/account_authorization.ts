@@ -18,7 +18,7 @@ import { deriveKey } from "../../core/oauth/refresh_token.ts";
 import { parseGrantedScopes } from "../../core/oauth/given_scopes.ts";
 import { codeChallenge } from "../../core/oauth/pkce.ts";
 import { stateStore } from "../../core/store/once.ts";
-import type { AccountClient } from "./account_client.ts";
+import type { AccountClient, SignInServer } from "./account_client.ts";
 import { settingRefused } from "./application_refusal.ts";
 import { errorOfCheck, UpstreamError } from "../../core/provider/provider.ts";
 import {
@@ -49,8 +49,7 @@ interface Departure {
   handle: string;
   /** The ID of the waiting call that needs the account. */
   w?: string;
-  /** The authorization server and its page; see `AccountClient`. */
-  at?: string;
+  at?: SignInServer;
   expiresAt: number;
 }
 
@@ -235,7 +234,7 @@ export function accountAuthorization(
         const told: CheckedKey = {
           ...checked,
           given: parseGrantedScopes(scope),
-          signedInAt: at && new URL(at.split(" ")[1]).host,
+          signedInAt: at && new URL(at.authorizationEndpoint).host,
           ...describeAccount(found, accessToken),
           ...await checkKey(service, accessToken, log),
         };

@@ -44,12 +44,18 @@ export interface RedeemedAccount {
   findAccount(): Promise<{ id?: string; label?: string }>;
 }
 
+/** An authorization server, and its endpoint to which a person is sent. */
+export interface SignInServer {
+  issuer: string;
+  authorizationEndpoint: string;
+}
+
 /**
  * The authorization server at which the person signs in, for services that may
  * change it.
  */
 interface At {
-  at?: string;
+  at?: SignInServer;
 }
 
 /**
@@ -65,10 +71,10 @@ export interface AccountClient {
   /** True if {@linkcode revoke} can end tokens at the service. */
   canRevoke(): Promise<boolean>;
   /** Finds the current {@linkcode At.at} of a service that may change it. */
-  findServer?(): Promise<string>;
+  findServer?(): Promise<SignInServer>;
   authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
   /** Checks the `iss` of an authorization response, if the issuer is known. */
-  checkIssuer(issuer: string | undefined, at?: string): Promise<void>;
+  checkIssuer(issuer: string | undefined, at?: SignInServer): Promise<void>;
   redeem(response: UpstreamResponse & At): Promise<RedeemedAccount>;
   refresh(
     refreshToken: string,

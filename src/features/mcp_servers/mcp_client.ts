@@ -33,6 +33,7 @@ import {
   checkStorable,
   nameInClaims,
   type RedeemedAccount,
+  type SignInServer,
 } from "../accounts/account_client.ts";
 import { applicationAt } from "../accounts/account_clients.ts";
 import type { AccountApplication } from "../accounts/account_quirks.ts";
@@ -86,22 +87,22 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     this.#registrations = registrationsOf(server);
   }
 
-  async findServer(): Promise<string> {
+  async findServer(): Promise<SignInServer> {
     const { issuer } = await this.#resource();
-    const { authorization_endpoint } = await this.#at(issuer);
-    return `${issuer} ${authorization_endpoint}`;
+    const { authorization_endpoint } = await this.#at({ issuer });
+    return { issuer, authorizationEndpoint: authorization_endpoint };
   }
 
   async canRevoke(): Promise<boolean> {
-    const { revocation_endpoint } = await this.#at(await this.findServer());
+    const { revocation_endpoint } = await this.#at(await this.#resource());
     return revocation_endpoint !== undefined;
   }
 
   async authorizationUrl(
-    { at, ...request }: UpstreamRequest & { at?: string },
+    { at, ...request }: UpstreamRequest & { at?: SignInServer },
   ): Promise<URL> {
     const { resource, issuer, scopes } = await this.#resource();
-    const server = await this.#at(at ?? issuer);
+    const server = await this.#at(at ?? { issuer });
     const { redirectUri } = request;
     const isOffline = server.scopes_supported.includes("offline_access");
     const extra = isOffline ? ["offline_access"] : [];
@@ -120,18 +121,21 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     }, request);
   }
 
-  async checkIssuer(answered: string | undefined, at?: string): Promise<void> {
-    const server = await this.#at(at ?? await this.findServer());
+  async checkIssuer(
+    answered: string | undefined,
+    at?: SignInServer,
+  ): Promise<void> {
+    const server = await this.#at(at ?? await this.#resource());
     // Any client ID will do to compare issuers, but there must be one.
     const client = oauthClient(this.#fetch, { clientId: this.service.name });
     await client.checkIssuer(server, answered);
   }
 
   async redeem(
-    { at, ...response }: UpstreamResponse & { at?: string },
+    { at, ...response }: UpstreamResponse & { at?: SignInServer },
   ): Promise<RedeemedAccount> {
     const { resource, issuer, scopes } = await this.#resource();
-    const server = await this.#at(at ?? issuer);
+    const server = await this.#at(at ?? { issuer });
     const { redirectUri } = response;
     const application = await this.#application(server, redirectUri, scopes);
     const client = this.#client(application, resource);
@@ -188,13 +192,15 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   /**
    * Reads an authorization server's metadata.
    *
-   * @param at the issuer, and the authorization endpoint to which the person
-   * was sent, if any: the metadata may name another one by now
-   * @throws {UpstreamError} if the server lacks PKCE, or may not redeem the
-   * codes of its authorization endpoint
+   * @throws {UpstreamError} if the server lacks PKCE, may not redeem the codes
+   * of its authorization endpoint, or has another endpoint than the one to
+   * which a person was sent
    */
-  async #at(at: string): Promise<ProviderMetadata> {
-    const [issuer, sentTo] = at.split(" ");
+  async #at(
+    { issuer, authorizationEndpoint: sentTo }:
+      & Pick<SignInServer, "issuer">
+      & Partial<SignInServer>,
+  ): Promise<ProviderMetadata> {
     const server = await this.#read(issuer);
     const { authorization_endpoint: page } = server;
     if (![server.code_challenge_methods_supported].flat().includes("S256")) {
@@ -256,7 +262,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
    */
   async #issuer(by: Issuance | undefined) {
     if (!by) throw this.#dead();
-    const server = await this.#at(by.issuer);
+    const server = await this.#at({ issuer: by.issuer });
     const application = await this.#applicationBy(by);
     if (!application) throw this.#dead();
     return { server, client: this.#client(application, by.resource) };

@@ -617,10 +617,10 @@ for (
     await using service = sendingTo(honest, change);
     const issuer = issues ? service.origin : undefined;
     using started = await startedClient(service, issuer);
-    assert.equal(
-      await started.client.findServer(),
-      `${service.origin} ${honest.origin}/authorize`,
-    );
+    assert.deepEqual(await started.client.findServer(), {
+      issuer: service.origin,
+      authorizationEndpoint: `${honest.origin}/authorize`,
+    });
   });
 }
 
