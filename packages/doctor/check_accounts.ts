@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { parseObject } from "./answer.ts";
 import type { Check } from "./check.ts";
-import { Fault, Skipped } from "./finding.ts";
+import { Fault } from "./finding.ts";
+import { readReady } from "./ready.ts";
 
 /**
  * Checks that a server whose tools need people's accounts can store their keys.
@@ -13,12 +13,7 @@ import { Fault, Skipped } from "./finding.ts";
 export const ACCOUNTS_CHECK: Check = {
   name: "People's accounts at other services (everyone)",
   async run(site) {
-    const { status, text } = await site.send(`${site.base}/ready`);
-    if (status !== 200 || !text.startsWith("{")) {
-      throw new Skipped("the server does not tell if tools need them");
-    }
-    const ready = parseObject("/ready", text, "Answer with JSON.");
-    const { accounts, missing } = ready;
+    const { accounts, missing } = await readReady(site, "if tools need them");
     if (accounts !== "off") return "no tool needs them, or they are kept";
     const names = Array.isArray(missing) ? missing.map(String) : [];
     if (names.length === 0 || names.includes("SECRETS_KEYS")) {

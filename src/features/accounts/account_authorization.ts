@@ -234,7 +234,7 @@ export function accountAuthorization(
         const told: CheckedKey = {
           ...checked,
           given: parseGrantedScopes(scope),
-          signedInAt: at && new URL(at.authorizationEndpoint).host,
+          signedInAt: URL.parse(at?.authorizationEndpoint ?? "")?.host,
           ...describeAccount(found, accessToken),
           ...await checkKey(service, accessToken, log),
         };

@@ -44,17 +44,17 @@ export interface RedeemedAccount {
   findAccount(): Promise<{ id?: string; label?: string }>;
 }
 
-/** An authorization server, and its endpoint to which a person is sent. */
+/** An authorization server, and the endpoint to which a person is sent. */
 export interface SignInServer {
   issuer: string;
-  authorizationEndpoint: string;
+  authorizationEndpoint?: string;
 }
 
 /**
  * The authorization server at which the person signs in, for services that may
  * change it.
  */
-interface At {
+export interface At {
   at?: SignInServer;
 }
 

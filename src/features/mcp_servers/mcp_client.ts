@@ -30,6 +30,7 @@ import { upstreamFetch } from "../../core/provider/upstream_fetch.ts";
 import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
 import {
   type AccountClient,
+  type At,
   checkStorable,
   nameInClaims,
   type RedeemedAccount,
@@ -99,7 +100,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   async authorizationUrl(
-    { at, ...request }: UpstreamRequest & { at?: SignInServer },
+    { at, ...request }: UpstreamRequest & At,
   ): Promise<URL> {
     const { resource, issuer, scopes } = await this.#resource();
     const server = await this.#at(at ?? { issuer });
@@ -132,7 +133,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   async redeem(
-    { at, ...response }: UpstreamResponse & { at?: SignInServer },
+    { at, ...response }: UpstreamResponse & At,
   ): Promise<RedeemedAccount> {
     const { resource, issuer, scopes } = await this.#resource();
     const server = await this.#at(at ?? { issuer });
@@ -196,11 +197,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
    * of its authorization endpoint, or has another endpoint than the one to
    * which a person was sent
    */
-  async #at(
-    { issuer, authorizationEndpoint: sentTo }:
-      & Pick<SignInServer, "issuer">
-      & Partial<SignInServer>,
-  ): Promise<ProviderMetadata> {
+  async #at(at: SignInServer): Promise<ProviderMetadata> {
+    const { issuer, authorizationEndpoint: sentTo } = at;
     const server = await this.#read(issuer);
     const { authorization_endpoint: page } = server;
     if (![server.code_challenge_methods_supported].flat().includes("S256")) {

@@ -231,7 +231,7 @@ export function putWait(
   const { askerKey, kind, clientId, grantId, taskId, state, expiresAt } =
     record;
   const { scope, endedAt, isRefused } = record.approval ?? {};
-  const hasEnded = endedAt !== undefined;
+  const end = { hasEnded: endedAt !== undefined, isRefused };
   if (scope !== undefined) {
     const queued = placeInQueue(key, record.approval!);
     if (state === "open") transaction.set(queued, { expiresAt });
@@ -241,16 +241,7 @@ export function putWait(
     .set<Pointer>(askerKey, { wait: key, expiresAt })
     .set<ListedWait>(
       listingWaitKey(listOfWait(record), key),
-      {
-        kind,
-        clientId,
-        grantId,
-        taskId,
-        state,
-        hasEnded,
-        isRefused,
-        expiresAt,
-      },
+      { kind, clientId, grantId, taskId, state, expiresAt, ...end },
     );
 }
 

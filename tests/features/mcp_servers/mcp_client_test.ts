@@ -198,7 +198,10 @@ Deno.test("a way that began before the issuer changed takes no secret to the old
     process,
   );
   const before = await client.authorizationUrl({
-    at: old.origin,
+    at: {
+      issuer: old.origin,
+      authorizationEndpoint: `${old.origin}/authorize`,
+    },
     state: "s",
     nonce: "n",
     codeChallenge: "c",
