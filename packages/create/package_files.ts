@@ -30,7 +30,7 @@ export async function isClone(root: string): Promise<boolean> {
 }
 
 /**
- * True if a release omits the path. In its patterns, `*` stands for one name.
+ * True if a release omits the path. In its patterns, `*` matches one name.
  */
 function isExcluded(path: string, { publish }: Manifest): boolean {
   return publish.exclude.some((pattern) => {

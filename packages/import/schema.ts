@@ -415,7 +415,8 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
 }
 
 /**
- * The length of a schema, in characters of its own, at which it counts twice.
+ * The number of characters for which a schema counts once more. Those of its
+ * subschemas are not included.
  */
 const MAX_LENGTH = 400;
 

@@ -183,7 +183,7 @@ function styledCode(
   return `styled(${code}, "${style}"${more})`;
 }
 
-/** Returns the styles of a form's members that are in the schema. */
+/** Returns the styles of those form members that the schema declares. */
 function stylesOf({ styles, schema }: Body, { schemas }: Details) {
   const { properties } = schemas.target(schema);
   return [...styles]

@@ -1,5 +1,5 @@
 /**
- * The database of a server in Postgres, beside Deno KV. It is used for
+ * The database of a server in Postgres, as an alternative to Deno KV, for
  * `KV_PATH=postgres://…`; `kv` of `serve` and `createServer` also accepts it.
  *
  * @example

@@ -214,9 +214,8 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
 }
 
 /**
- * Passes the keys of questions to the test, and gives the test's answers to
- * questions that the server would ask on its own pages, which test servers
- * lack.
+ * Lets a test answer questions. The test gets the key of each question. It also
+ * answers questions for pages of the server, because a test server has none.
  */
 function helpToAnswer(context: Context, gate: TestGate): void {
   const { ask } = context;

@@ -10,7 +10,8 @@ import type { AccountCheckResult, AccountFetch } from "./account.ts";
 type Json = any;
 
 /**
- * Asks an API whose account this is. Returns the response if it is a refusal.
+ * Asks an API for the owner of the account. Returns the response itself if the
+ * API refuses.
  */
 async function ask(
   fetch: AccountFetch,

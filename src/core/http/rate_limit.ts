@@ -26,7 +26,7 @@ const SHARES = 5;
 
 const EVERYONE = "everyone";
 
-/** The rate of one credential while its network is over the limit. */
+/** The rate of a valid credential that comes from a network over its limit. */
 const PROVEN: Rate = { burst: 60, perSecond: 1 };
 /**
  * The rate at which credentials of a network over its limit are looked up. An

@@ -79,7 +79,8 @@ export const textKey = (id: string, part: number) => ["text", id, part];
 export const taskKey = ours("task");
 /**
  * A person's tasks, each with the grant that used it last. Lifetime: the
- * task's. A caller who may be many people has several such lists.
+ * task's. A credential that many people share has several such lists, of which
+ * each task is in one.
  */
 export function tasksOfKey(list: string, ...taskId: string[]): Deno.KvKey {
   return ["task-of", fingerprint(list), ...taskId.map(bounded)];

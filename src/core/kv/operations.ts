@@ -348,7 +348,10 @@ export interface CommitTry {
 }
 
 export class Fence {
-  /** The prefix of all marks of this process, followed by a time. */
+  /**
+   * The prefix of the fences and marks of this process. A number follows in a
+   * fence, a time in a mark.
+   */
   readonly #process = `${randomId(12)}.`;
   #fences = 0;
   #attempts = 0;
@@ -378,7 +381,10 @@ export class Fence {
     private readonly onClockAhead: (seconds: number) => void = () => {},
   ) {}
 
-  /** True if a commit timed out since the last {@linkcode settle}. */
+  /**
+   * True if commits have timed out, or marks are owed, since the last
+   * {@linkcode settle}.
+   */
   get isDue(): boolean {
     return this.#open.size > 0 || this.#owed.length > 0;
   }
@@ -406,7 +412,10 @@ export class Fence {
     if (!this.#settled) this.onOwed();
   }
 
-  /** True if an attempt can no longer be applied. */
+  /**
+   * True if an attempt requires an earlier fence than the current one. It
+   * cannot be applied any more once that fence is written.
+   */
   isClosedTo({ fence }: CommitTry): boolean {
     return fence !== this.#current;
   }

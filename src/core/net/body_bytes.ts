@@ -74,7 +74,10 @@ function bodyTooLate(seconds: number): HttpError {
   return new HttpError(408, `The body must arrive within ${seconds} s`);
 }
 
-/** The seconds for a whole body; 4 MiB then need half a megabit per second. */
+/**
+ * The seconds within which a whole body must arrive. At that limit, 4 MiB need
+ * half a megabit per second.
+ */
 export const BODY_SECONDS = 60;
 const CHECK_MILLISECONDS = 1000;
 
@@ -84,11 +87,15 @@ const CHECK_MILLISECONDS = 1000;
  * closes.
  */
 export const MAX_ARRIVING_BODIES = 1000;
-/** The time that a body has to arrive before it may be dropped. */
+/**
+ * The delay until bodies beyond the limit are dropped. It begins with the first
+ * of them, so that later ones have less time to arrive.
+ */
 const WHOLE_MILLISECONDS = 50;
 /** The maximum time for which a sender in a burst is refused. */
 const REST_MILLISECONDS = 5000;
 
+/** The bodies that a clock times, the oldest first; their number is limited. */
 const arriving = new Map<TimedBody, CountedBody>();
 let thinning: ReturnType<typeof setTimeout> | undefined;
 /** The senders in a burst, who are refused for some seconds. */
@@ -225,8 +232,8 @@ export class BodyClock {
 const mostChunks = (size: number) => 100 + size / 256;
 
 /**
- * The bodies still arriving in this process, the oldest first. Each key is the
- * function that drops the body.
+ * The long bodies still arriving, the oldest first; their bytes are limited.
+ * Each key is the function that drops the body.
  */
 const unfinished = new Map<() => void, CountedBody>();
 let unfinishedBytes = 0;
@@ -264,8 +271,8 @@ function chunkReader(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
 /**
  * A request's body, read chunk by chunk as its reader asks for it. Reading
  * fails with an `HttpError`: 413 if the body is too long, 400 if it has too
- * many chunks or does not arrive completely, 408 if it is late, 503 if it is
- * dropped because too many bodies are arriving.
+ * many chunks or does not arrive completely, 408 if a clock finds it late, 503
+ * if it is dropped because too many bodies are arriving.
  */
 export class BoundedBody {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
@@ -369,8 +376,8 @@ const MAX_WHOLE_BYTES = 8 * 1024;
 /**
  * Reads a body.
  *
- * @param sender returns the sender's name; called for a long body, which counts
- * against the limit on arriving bodies
+ * @param sender returns the sender's name; called for a body that is long, or
+ * of unknown length, because it counts against the limit on arriving bodies
  * @throws {HttpError} 413 as soon as there are more than `most` bytes; 400 if
  * there are too many chunks, or the body does not arrive completely
  */

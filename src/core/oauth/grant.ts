@@ -1,8 +1,9 @@
 /**
- * A grant: what a person allowed a client in one sign-in. Which of its scopes
- * the present settings still allow: the operator may have changed the provider,
- * removed the client or blocked the person. When to ask the provider again
- * about the person: an e-mail address or a group may pass to another person.
+ * A grant: what a person allowed a client in one sign-in. This module also
+ * decides which of its scopes the present settings still allow, because the
+ * operator may have changed the provider, removed the client or blocked the
+ * person. And it decides when to ask the provider again about the person,
+ * because an e-mail address or a group may pass to another person.
  *
  * @module
  */
@@ -88,7 +89,8 @@ export interface Grant {
    */
   confirmedAt?: number;
   /**
-   * The time of the last token response. For a personal access token
+   * The time of the last token response, or of the grant's end if it was ended
+   * later. For a personal access token
    * (`kind: "token"`) the time of its last use, rounded to the minute.
    */
   usedAt: number;
@@ -436,8 +438,8 @@ export function effectiveScopesBy(
   }
 
   /**
-   * Removes scopes outside a ceiling. Undefined if no scope of the grant
-   * remains.
+   * Removes scopes outside a ceiling. Undefined if that removes the last scope
+   * that allows a tool.
    */
   function within(
     grant: Grant,

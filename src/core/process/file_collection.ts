@@ -22,7 +22,8 @@ const MAX_ROWS = 50;
 const BREATH_MILLISECONDS = 20;
 
 /**
- * Finds only records with the added time; Deno deletes those of other programs.
+ * Deletes expired records that this server wrote: their expiry has a time added
+ * to it. Deno itself deletes the records of other programs, without that time.
  */
 const DELETE_EXPIRED = `delete from kv where k in (
   select k from kv where expiration_ms between ? and ?

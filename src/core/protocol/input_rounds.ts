@@ -99,8 +99,7 @@ export class InputRounds {
 const MAX_REOPENED = 6;
 
 /**
- * Stands for the fingerprint of any question, for an answer that came without a
- * state.
+ * The fingerprint of an answer that came without a state: it fits any question.
  */
 const ANY = "*";
 

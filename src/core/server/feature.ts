@@ -75,7 +75,7 @@ export interface ApprovalServices {
   version: string;
 }
 
-/** The server at each of its base URLs. The empty one stands for `BASE_URL`. */
+/** The server at each of its base URLs. An empty URL means `BASE_URL`. */
 export interface Sites {
   site(address: string): Pick<Engine, "gate" | "waitPages">;
   /** The base URLs whose durable work runs in this process. */

@@ -275,8 +275,9 @@ export class Settings {
 }
 
 /**
- * Matches names that only settings of this server have. Clients' secrets may
- * have any name, and an unused strategy's settings are not looked up.
+ * Matches the variables that are reported if no setting has their name. The
+ * operator chooses how the name of a client's secret ends, so these are left
+ * out.
  */
 const OWN_NAME =
   /^(?:OAUTH|CIMD)_(?!CLIENT_SECRET_)|^ACCOUNT_\w+_CLIENT_(?:ID|SECRET)$/;

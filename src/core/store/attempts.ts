@@ -25,7 +25,7 @@ export interface Attempt {
   failure?: string;
   /** True if nothing proves that the client exists. */
   isStranger: boolean;
-  /** The number of equal attempts that this entry stands for. */
+  /** The number of equal attempts in this entry. */
   count: number;
 }
 

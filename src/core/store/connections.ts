@@ -125,8 +125,8 @@ export function clientConnectionStore(
     },
 
     /**
-     * Reads a connection: first its record, then its grants. So a change in
-     * between makes the commit of a sign-in fail.
+     * Reads a connection: first its record, then its grants. The commit of a
+     * sign-in checks that record, so it fails if the grants have changed since.
      */
     async read(of: ConnectionOf): Promise<Connection> {
       const entry = await database.get<ConnectionRecord>(keyOf(of));

@@ -47,8 +47,8 @@ export function parseCursor(printed = ""): PeopleCursor | undefined {
 
 interface PeopleQuery {
   /**
-   * Search words, each the beginning of a word of the person; finds everyone by
-   * default.
+   * Search words. Each must begin a word of the person's name or address. By
+   * default everyone is found.
    */
   search?: string;
   after?: PeopleCursor;

@@ -105,7 +105,7 @@ export function accountName(
 export type AccountStore = ReturnType<typeof accountStore>;
 
 /**
- * Opens the store of account records, which cannot decrypt keys.
+ * Opens the store of account records. It does not decrypt the keys in them.
  *
  * @param revokeSoon called when tokens were queued for revocation
  */

@@ -35,7 +35,7 @@ export function ConfirmPage(
      */
     keptAs?: string;
     checked: string;
-    /** The host at which the person allowed it, if the service chose it. */
+    /** The host of the page on which the person allowed it, if known. */
     signedInAt?: string;
     /** The account that this one replaces. */
     replaced?: Pick<ListedAccount, "label" | "createdAt">;

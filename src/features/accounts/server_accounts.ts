@@ -112,8 +112,8 @@ export class ServerAccounts {
   }
 
   /**
-   * Remembers which person a grant belongs to, for `readAhead`. Without a
-   * grant, the caller's subject is remembered.
+   * Remembers the subject of a grant, for `readAhead`. A caller without a grant
+   * is found by the subject itself.
    */
   note({ grantId, subject }: Pick<Caller, "grantId" | "subject">): void {
     const name = grantId ?? subject;

@@ -35,8 +35,8 @@ export type ReportStep = (
 
 export function stepReport(log: Logger): ReportStep {
   return (step, { tool, seconds = 0, outcome }, who) => {
-    const decides = step !== "asked" && step !== "expired";
-    const level = decides ? "audit" : "info";
+    const isAudited = step !== "asked" && step !== "expired";
+    const level = isAudited ? "audit" : "info";
     log[level](EVENTS[step], { ...who, tool, outcome });
     const error = outcome === "ok" ? undefined : outcome;
     telemetry?.reportApproval({ step, tool, seconds, error });

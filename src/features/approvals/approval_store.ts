@@ -353,6 +353,8 @@ export function callApprovals(
           writeReceipt(transaction);
           if (writeEntry) writeEntry(transaction.check(head));
         },
+        // The stored answer that this one may replace, as it is encrypted: a
+        // refusal that the person has seen. No stored answer is empty.
         isRefused || !isToBeDecided(approval)
           ? ""
           : (seen ?? approval).sealedAnswer,

@@ -228,9 +228,10 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * True if codes and tokens of an authorization endpoint go to its own site,
-   * or where its own metadata say. Otherwise a server could send people to
-   * another service's page, and get the code (RFC 9700 §4.4).
+   * True if the token and revocation endpoints are on the site of the
+   * authorization endpoint, or are those in that site's metadata. Otherwise an
+   * attacker's server could name the page of an honest one, and get the codes
+   * that the honest one issues (RFC 9700 §4.4).
    */
   async #mayRedeem(server: ProviderMetadata): Promise<boolean> {
     const { authorization_endpoint: page, issuer } = server;

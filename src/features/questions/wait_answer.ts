@@ -155,11 +155,11 @@ export function waitAnswers(
     },
 
     /**
-     * Marks the answer of a wait as used, and returns it, once. Undefined if
-     * there is none. If the request fails with status 503, the next request may
-     * use the answer again.
+     * Returns the answer of a wait, and marks it as used, so that no later
+     * request gets it. Undefined if there is none. If the request that took the
+     * answer ends with status 503, the next one may take it again.
      *
-     * @param use makes the record of the used wait
+     * @param use makes the record of a wait whose answer was used
      */
     async take(
       { key }: Pick<Wait, "key">,

@@ -168,8 +168,8 @@ const LOADED =
 /**
  * Checks that clients can show a document.
  *
- * @throws {Error} if it is a path, if it refers to a file beside it, or if it
- * uses an origin that the view does not list
+ * @throws {Error} if it is a path, if it refers to another file, or if it uses
+ * an origin that the view does not list
  */
 export function checkViewDocument(
   html: string,

@@ -39,7 +39,7 @@ export const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** A step, sleep or question of this run. */
 export interface JournalEntry {
   id: string;
-  /** Its position in this run, from 1. */
+  /** The position of the entry in this run; the first has 1. */
   number: number;
   /** True if no other entry was in progress when this one began. */
   isAlone: boolean;

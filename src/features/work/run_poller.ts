@@ -50,7 +50,7 @@ const POLL_MILLISECONDS = 1000;
 export interface Poller
   extends Pick<TaskParts, "database" | "runs" | "steps" | "log" | "stopping"> {
   /**
-   * The server addresses whose work is taken over. The empty address stands for
+   * The server addresses whose work is taken over. The address is empty for
    * callers who are the same at every address.
    */
   addresses(): readonly string[];

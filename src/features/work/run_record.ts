@@ -71,8 +71,8 @@ export interface NewRun {
 }
 
 /**
- * The size of a run's stored results: counted when its process has died; when
- * the run is parked, only `characters` is stored.
+ * The size of a run's stored results. If the run's process has died, both
+ * numbers are counted from the stored steps. Parking stores only `characters`.
  */
 export interface RunSize {
   /** The number of ended steps. */

@@ -95,7 +95,7 @@ export function taskLists(database: Database) {
     /**
      * Records that a grant of the task's person uses the task.
      *
-     * @param reading a read of the last use that has already begun
+     * @param reading the read of the last use, if it was already started
      */
     async use(
       taskId: string,

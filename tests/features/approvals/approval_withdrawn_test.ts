@@ -174,7 +174,7 @@ Deno.test("a call that is held learns that another one has declined, and a press
   await until(() => server.app.running === 1);
   assert.match(await textOf(answer("decline")), DECLINED);
   const { content, inputRequests } = await accepted;
-  // Where the decline came before it was held, it asks anew.
+  // A call whose decline came before it was held asks anew.
   if (inputRequests) assert.ok(!JSON.stringify(inputRequests).includes(link));
   else assert.match(content[0].text, DECLINED);
   await press(visitor, "approve");

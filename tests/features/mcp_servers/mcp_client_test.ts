@@ -367,7 +367,8 @@ Deno.test("this server registers with the scopes that it asks for, and anew wher
   for (
     const [scopes, scopes_supported] of [
       [undefined, ["read"]],
-      // What the server names later is not asked for by the old registration.
+      // Scopes that the server names later are not requested by the old
+      // registration.
       [undefined, ["read", "more"]],
       [["read", "write"], ["read"]],
     ]

@@ -1,8 +1,8 @@
 /**
  * Refresh token grant, with rotation and reuse detection. A refresh token is
  * exchanged once, for a new pair of tokens. Responses get lost, so the same
- * request gets the same pair again. This ends 30 seconds after the first call
- * with the new access token, or when the new refresh token is used. After that,
+ * request gets the same pair again, until 30 seconds after the first call with
+ * the new access token, or until the new refresh token is used. After that,
  * using the old refresh token is reuse, and ends the grant.
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module
@@ -186,8 +186,8 @@ function ended(cause?: unknown): OAuthError {
 }
 
 /**
- * Makes the refresh fail because the provider no longer accepts the grant's
- * tokens.
+ * Makes the refresh fail: with `invalid_grant` if the provider no longer
+ * accepts the grant's tokens, otherwise with the same error.
  */
 function refuseDead(error: unknown): never {
   throw error instanceof ChallengeError ? ended(error) : error;

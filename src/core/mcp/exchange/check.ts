@@ -1,7 +1,7 @@
 /**
- * The checks before a method runs. Of an HTTP request: its `Origin` and its
- * caller, beside reads that can start before the caller is known. Of a call:
- * the scopes that it needs, and the limits on its caller.
+ * The checks before a method runs. An HTTP request is admitted by its `Origin`
+ * and its caller; reads that need no caller start meanwhile. A call is checked
+ * for the scopes that it needs, and for the limits on its caller.
  *
  * @module
  */

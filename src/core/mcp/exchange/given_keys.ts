@@ -99,10 +99,10 @@ export function withoutRecentKeys(thrown: unknown): unknown {
   return clean(thrown, new Map(keys));
 }
 
-/** The maximum number of `httpApi()` whose keys a process hides. */
+/** The maximum number of `httpApi()` whose keys are hidden in results. */
 const MAX_SOURCES = 1000;
 
-/** The maximum number of keys of one `httpApi()` that a process hides. */
+/** The maximum number of hidden keys of one `httpApi()`. */
 const MAX_OWN_KEYS = 100;
 
 /**
@@ -263,7 +263,7 @@ export class GivenKeys {
     return hidden.slice(0, Math.max(0, Math.min(most, whole)));
   }
 
-  /** True if a value is a key that is hidden in data. */
+  /** True if a value is one of the keys that {@linkcode cleanData} replaces. */
   isKey(value: unknown): boolean {
     return [this, ...this.#own()]
       .some((it) => it.#inData.has(value as string));

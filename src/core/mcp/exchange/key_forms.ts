@@ -95,7 +95,7 @@ function lettersOf(text: string): string[] {
 /** The names of characters in HTML, except `amp`. */
 const NAMED = { "lt;": 60, "gt;": 62, "quot;": 34, "apos;": 39 };
 
-/** The code of what stands for no character. */
+/** The code of an encoding without a character, such as an escaped line end. */
 const NOTHING = -1;
 
 function codeOr(code: number): number {

@@ -47,7 +47,8 @@ export function respond<C extends Call>(
     ending.then((ending) => call.response.end(ending));
   } else {
     // Called at once, so that a long response is counted before the next call
-    // is checked.
+    // is checked. It replaces the handler of `wait`, so that `ending` is never
+    // resolved; no one else waits for it.
     call.execution.onEnding = (ending) => call.response.end(ending);
   }
   return call.response.response;
