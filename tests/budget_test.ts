@@ -9,10 +9,10 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_477,
-  "src/features/": 18_848,
-  "packages/": 14_899,
-  "": 63_703,
+  "src/core/": 27_476,
+  "src/features/": 18_846,
+  "packages/": 14_897,
+  "": 63_698,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -14,12 +14,7 @@ import { PACKAGE } from "../create/source.ts";
 import { shown } from "./document.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
 import { INHERITED } from "../../src/core/protocol/json_schema.ts";
-import {
-  type Body,
-  type Details,
-  type Operation,
-  type Parameter,
-} from "./operations.ts";
+import type { Body, Details, Operation, Parameter } from "./operations.ts";
 import { usualStyle } from "../../src/authoring/parameter_style.ts";
 import { sampleOf, type SampleOptions } from "./sample.ts";
 import { checkWrittenOut, type PlainSchema, type Schemas } from "./schema.ts";
