@@ -9,10 +9,10 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_476,
-  "src/features/": 18_846,
-  "packages/": 14_897,
-  "": 63_698,
+  "src/core/": 27_800,
+  "src/features/": 19_300,
+  "packages/": 15_100,
+  "": 64_400,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];
