@@ -13,6 +13,12 @@ import {
 } from "../kit/process.ts";
 import { until } from "../kit/wait.ts";
 
+/**
+ * Starts with Deno's default database of an origin of this layout: the one of
+ * this folder may be of another.
+ */
+const ORIGIN = `--location=https://layout-${LAYOUT}.example.com`;
+
 Deno.test("a server tells a program where it listens, as one line of JSON", async () => {
   await using server = await startProcess();
   const url = await server.url();
@@ -267,8 +273,9 @@ Deno.test("a deployment logs each event by a call of its level", async () => {
   await using directory = new TemporaryDirectory();
   const errors = `${directory.path}/errors`;
   const script = 'exec "$@" 2>"$ERRORS"';
+  const [run, ...args] = await startArgs();
   await using server = new Process(
-    ["-c", script, "sh", Deno.execPath(), ...await startArgs()],
+    ["-c", script, "sh", Deno.execPath(), run, ORIGIN, ...args],
     { command: "sh", env: { DENO_DEPLOYMENT_ID: "d1", ERRORS: errors } },
   );
   await server.prints(/"Listening"/);
@@ -298,9 +305,9 @@ Deno.test("a database outside of what may be read is one clear line", async () =
 });
 
 Deno.test("a service without KV_PATH is told which database it uses", async () => {
-  await using server = await startProcess({
+  const [run, ...args] = await startArgs();
+  await using server = new Process([run, ORIGIN, ...args], {
     env: {
-      KV_PATH: "",
       BASE_URL: "https://tools.example.com",
       AUTH_STRATEGY: "bearer",
       BEARER_TOKEN: "a-token-that-is-long-enough",

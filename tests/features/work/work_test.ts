@@ -162,6 +162,9 @@ const BINDING = bindingOf({
   subject: "github:42",
 });
 
+/** The time of a page today, or tomorrow: these tests run around midnight too. */
+const AT = String.raw`(?:[\d-]{10}, )?\d\d:\d\d UTC`;
+
 /** The address of a task's page, below `/account`. */
 const at = (taskId: string) => `/work?task=${taskId}`;
 
@@ -320,13 +323,16 @@ Deno.test("the steps of durable work are a line: kept, sleeping until, and what 
   const ada = await connect(server);
   const asleep = await ada.begin("steps", { way: "sleep" });
   const visitor = await AccountVisitor.signIn(server, { at: "/work" });
-  const until = /Sleeping until \d\d:\d\d UTC just now steps “ Claude ”/;
-  await untilSays(visitor, "/work", until);
+  const until = `Sleeping until ${AT} just now steps “ Claude ”`;
+  await untilSays(visitor, "/work", new RegExp(until));
   await visitor.look(at(asleep));
-  assert.match(visitor.words, /steps Sleeping until \d\d:\d\d UTC Asked by/);
+  assert.match(
+    visitor.words,
+    new RegExp(`steps Sleeping until ${AT} Asked by`),
+  );
   assert.match(visitor.words, /Kept for 24 hours after its end/);
   assert.match(visitor.words, /draft Kept just now/);
-  assert.match(visitor.words, /until morning Sleeping Until \d\d:\d\d UTC/);
+  assert.match(visitor.words, new RegExp(`until morning Sleeping Until ${AT}`));
   assert.doesNotMatch(visitor.page.text, /intermediate/);
   const hanging = await ada.begin("steps", { way: "hang" });
   await untilSays(visitor, at(hanging), /hang Running Since just now/);
@@ -346,7 +352,9 @@ Deno.test("a step that fails says which try it was, the next one, and its tool's
   await untilSays(
     visitor,
     at(taskId),
-    /call 17 To be tried again Tried 1 of 2, next try \d\d:\d\d UTC The line/,
+    new RegExp(
+      `call 17 To be tried again Tried 1 of 2, next try ${AT} The line`,
+    ),
   );
   await ended(ada, taskId);
   await visitor.look(at(taskId));
@@ -421,7 +429,8 @@ Deno.test("an operator sees durable work without what people gave and got, and n
   const ada = await connect(server);
   const taskId = await ada.begin("steps", { way: "sleep" });
   const operator = await AccountVisitor.signIn(server, OPERATOR);
-  await untilSays(operator, "/durable", /Goes on \d\d:\d\d UTC just now steps/);
+  const listed = new RegExp(`Goes on ${AT} just now steps`);
+  await untilSays(operator, "/durable", listed);
   assert.match(operator.words, new RegExp(taskId));
   assert.match(operator.words, /Nothing is stuck/);
   assert.doesNotMatch(operator.page.text, /github:42|intermediate|Claude/);
