@@ -113,12 +113,21 @@ function indented(frames: string): string {
 }
 
 /**
+ * Characters that look like white space or are invisible, of other categories
+ * than white space and control characters: part of a class in a `RegExp`.
+ */
+export const BLANKS = String
+  .raw`\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}`;
+
+/**
  * Characters that move a cursor, end a line, or hide or reverse text: controls
  * (C0, C1), invisible and bidirectional format characters, blank letters (but
  * not the variation selector of emoji), line separators, lone surrogates.
  */
-export const UNPRINTABLE =
-  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?!\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
+export const UNPRINTABLE = new RegExp(
+  String.raw`(?!\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}${BLANKS}]`,
+  "gu",
+);
 const PLAIN = /^[\x20-\x7e]*$/;
 
 /** Escapes unprintable characters in a text, as JSON does. */

@@ -7,7 +7,7 @@
  */
 import { type Client, clientName, shortClientId } from "../oauth/client.ts";
 import { redirectKind } from "../oauth/redirect_uri.ts";
-import { visible } from "../log/log_line.ts";
+import { BLANKS, visible } from "../log/log_line.ts";
 
 export interface ClientInWords {
   /** The name that the client gave itself; it is cleaned before it is shown. */
@@ -155,10 +155,6 @@ export function AllTools({ tools }: { tools: readonly ToolInWords[] }) {
 }
 
 const MAX_LETTERS = 80;
-
-/** Characters that look like white space, or are invisible. */
-const BLANKS = String
-  .raw`\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}`;
 
 /** Variation selectors that give an emoji its colours. */
 const COLOURS = String

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { BLANKS } from "../../core/log/log_line.ts";
 import {
   type ClientInWords,
   ClientName,
@@ -82,13 +83,19 @@ export function harmlessLine(text: string): string {
  */
 const MAX_INDENT = 16;
 
+/** Line ends with an indent, and what is escaped in arguments. */
+const HIDING = new RegExp(
+  String.raw`\n *| (?= )|(?! )[\p{C}\p{Z}\p{M}${BLANKS}]`,
+  "gu",
+);
+
 /**
  * Formats arguments as JSON. Escapes characters that hide or reorder text, and
  * all but the last of several spaces in a row.
  */
 export function printArguments(input: unknown): string {
   const text = JSON.stringify(input, undefined, 2).replaceAll(
-    /\n *| (?= )|(?! )[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]/gu,
+    HIDING,
     (sign) =>
       sign.startsWith("\n")
         ? sign.slice(0, 1 + MAX_INDENT)

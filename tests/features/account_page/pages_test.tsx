@@ -601,7 +601,7 @@ Deno.test("displayName() leaves nothing that reorders, hides or overflows", () =
 });
 
 const BLANKS =
-  "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180e\u180f\u200b\u200e\u2060\u2064\u206a\u2800\u3000\u3164\ufe00\ufeff\uffa0\ufff0\u{13441}\u{16fe4}\u{1bca0}\u{1d159}\u{1d173}\u{e0041}\u{e0100}\u{e0fff}";
+  "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180e\u180f\u200b\u200e\u2060\u2064\u206a\u2800\u3000\u3164\ufe00\ufeff\uffa0\ufff0\ufffc\u{13441}\u{16fe4}\u{1bca0}\u{1d159}\u{1d173}\u{e0041}\u{e0100}\u{e0fff}";
 
 Deno.test("displayName() and shownMessage() take every letter without ink for white space", () => {
   for (const blank of BLANKS) {
@@ -610,7 +610,9 @@ Deno.test("displayName() and shownMessage() take every letter without ink for wh
     assert.equal(displayName(blank.repeat(3)), "An app without a name", code);
     assert.equal(displayName(`Claude${blank}`), "Claude", code);
   }
-  for (const blank of ["\u3164", "\u2800", "\u{e0041}", "\u{1d159}"]) {
+  for (
+    const blank of ["\u3164", "\u2800", "\ufffc", "\u{e0041}", "\u{1d159}"]
+  ) {
     assert.equal(shownMessage(`Pay 5${blank}000`), "Pay 5 000");
     assert.doesNotMatch(visible(`ada${blank}`), new RegExp(blank, "u"));
   }

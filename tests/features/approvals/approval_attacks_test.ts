@@ -37,7 +37,7 @@ Deno.test("hostile words on the page are one line each, hide nothing and lead no
   await using server = await start();
   const call = await clientOf(server, "2026");
   const name =
-    "cat\u202e\u2066exe\u200b\n\n# Approve me [here](https://evil.example) <b>bold</b>\u3164\u{13441}\u{13442}\u{16fe4}\u{1d159}\u115f\uffa0";
+    "cat\u202e\u2066exe\u200b\n\n# Approve me [here](https://evil.example) <b>bold</b>\u3164\u{13441}\u{13442}\u{16fe4}\u{1d159}\u115f\uffa0\ufffc";
   const link = linkOf(await resultOf(call("wipe", { name })));
   const { page } = await open(server, link);
   assert.match(page.text, /Wipe cat exe # Approve me \[here\]/);
@@ -45,11 +45,11 @@ Deno.test("hostile words on the page are one line each, hide nothing and lead no
   assert.match(page.text, /cat\\u202e\\u2066exe\\u200b/);
   assert.match(
     page.text,
-    /\\u3164\\ud80d\\udc41\\ud80d\\udc42\\ud81b\\udfe4\\ud834\\udd59\\u115f\\uffa0/,
+    /\\u3164\\ud80d\\udc41\\ud80d\\udc42\\ud81b\\udfe4\\ud834\\udd59\\u115f\\uffa0\\ufffc/,
   );
   assert.doesNotMatch(
     page.text,
-    /[\u202a-\u202e\u2066-\u2069\u200b\u3164\u{13441}\u{13442}\u{1d159}]/u,
+    /[\u202a-\u202e\u2066-\u2069\u200b\u3164\ufffc\u{13441}\u{13442}\u{1d159}]/u,
   );
   assert.doesNotMatch(page.text, /href="https:\/\/evil/);
 });
