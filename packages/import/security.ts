@@ -85,13 +85,18 @@ export function securityOf(
     .filter((it): it is string =>
       typeof it === "string" && SCOPE_TOKEN.test(it)
     );
+  const personal = schemes.slice(0, 1)
+    .filter(({ kind }) => kind === "code" || kind === "key");
+  const isEnough = (names: string[]) =>
+    personal.every(({ name }) => names.includes(name));
   const kinds = Map.groupBy(operations, (_, index) => {
     const sets = wants[index].filter((it) =>
       it.every((name) => used.has(name))
     );
-    if (sets.length === 0) return "others";
-    // An optional sign-in is used: the person signs in.
-    return sets.every((names) => names.length === 0) ? "open" : "own";
+    // An optional sign-in is used: the person signs in. The person's key goes
+    // to no operation that wants only the server's.
+    if (sets.some((names) => names.length > 0 && isEnough(names))) return "own";
+    return sets.some((names) => names.length === 0) ? "open" : "others";
   });
   return {
     schemes,

@@ -248,6 +248,26 @@ Deno.test("client credentials become settings with which the service gets tokens
   assert.match(test, /TEA_SHOP_TOKEN_URL: `\${api\.url}\/token`/);
 });
 
+Deno.test("an operation that wants only the server's key gets no person's key", async () => {
+  const securitySchemes = { key: BEARER, tenant: HEADER };
+  await using trial = await Trial.start();
+  const tenant = { get: { security: [{ tenant: [] }], responses: {} } };
+  const optional = { get: { security: [{}, { tenant: [] }], responses: {} } };
+  const both = { get: { responses: {} } };
+  const { said } = await trial.import(documentOf({
+    "/both": both,
+    "/more": both,
+    "/tenant": tenant,
+    "/optional": optional,
+  }, { components: { securitySchemes }, security: [{ key: [], tenant: [] }] }));
+  assert.match(
+    said,
+    /GET \/tenant is left out: It wants another way to sign in/,
+  );
+  assert.match(await trial.read("tools/get_both.ts"), /personalKey|needs/);
+  assert.doesNotMatch(await trial.read("tools/get_optional.ts"), /needs/);
+});
+
 Deno.test("of several keys at once the one in Authorization is the person's", async () => {
   const { said, service, tool, test } = await imported({
     app: HEADER,
