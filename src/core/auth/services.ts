@@ -44,7 +44,8 @@ import {
 import { providerChoice } from "./grants/provider_choice.ts";
 
 /**
- * Lists the hosts in the settings where client ID metadata documents may be.
+ * Lists the hosts that the settings trust, or allow for client ID metadata
+ * documents.
  */
 function trustedHosts(
   { policy, metadataDocuments }: OAuthConfig,

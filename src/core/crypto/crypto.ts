@@ -28,7 +28,8 @@ export function randomId(bytes = 32): string {
 
 /** Encodes bytes as base64 with padding (RFC 4648 §4). */
 export function base64(bytes: Uint8Array): string {
-  // Deno loads `btoa()` at its first call; Node.js 24 lacks `toBase64()`.
+  // Without `btoa()` if possible, because Deno loads it only at its first call.
+  // Node.js 24 lacks `toBase64()`.
   if (typeof bytes.toBase64 === "function") return bytes.toBase64();
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
@@ -163,8 +164,8 @@ export async function unseal(
 
 /**
  * Makes the protected header, with a hash of key and context as its `kid`.
- * Anyone can read the header. Without the key in the hash, someone could try
- * all people of a provider, and learn whose text it is.
+ * Without the key in the hash, anyone who reads the header could hash possible
+ * contexts, such as people's subjects, and learn whose text it is.
  */
 function headerOf(key: Uint8Array, context?: string): string {
   const kid = context === undefined

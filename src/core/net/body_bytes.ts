@@ -19,7 +19,8 @@ type CountedBody = { sender(): string; size: number };
 /**
  * Chooses the bodies to drop when a shared limit is exceeded: the oldest ones
  * of the senders who have the most. So bodies that are held open on purpose
- * block no other sender.
+ * block no other sender. A body is ranked by its size plus that of its sender's
+ * newer bodies.
  * @param bodies the oldest first
  */
 function findBodiesToDrop<T>(
@@ -83,7 +84,7 @@ const CHECK_MILLISECONDS = 1000;
 
 /**
  * The maximum number of bodies arriving at once. A burst may briefly have twice
- * as many. Each costs up to 120 KB beyond its bytes until its connection
+ * as many. Each body costs up to 120 KB beyond its bytes until its connection
  * closes.
  */
 export const MAX_ARRIVING_BODIES = 1000;
@@ -119,8 +120,8 @@ function thinOut(isBurst = false): void {
 
 /**
  * True if a sender must pause: its bodies were just dropped in a burst, and the
- * limit is still reached. Refusing early saves memory: the memory of a refused
- * body is only freed by the garbage collector.
+ * limit is still reached. Refusing its next requests early saves memory,
+ * because the memory of a dropped body is freed only by the garbage collector.
  */
 export function mustPause(sender: () => string): boolean {
   return arriving.size >= MAX_ARRIVING_BODIES &&
@@ -165,7 +166,7 @@ export class BodyClock {
     this.begin(body);
     arriving.set(body, { sender, size: 1 });
     if (arriving.size <= MAX_ARRIVING_BODIES) return;
-    // No timer fires during a burst.
+    // At once in a burst, because no timer fires during one.
     if (arriving.size >= 2 * MAX_ARRIVING_BODIES) return thinOut(true);
     thinning ??= outsideTrace(() => setTimeout(thinOut, WHOLE_MILLISECONDS));
   }
@@ -226,8 +227,8 @@ export class BodyClock {
 }
 
 /**
- * Returns the maximum number of chunks for `size` bytes. Even a tiny chunk
- * costs as much as a call.
+ * Returns the maximum number of chunks for `size` bytes. It is limited, because
+ * even a tiny chunk costs as much time as a tool call.
  */
 const mostChunks = (size: number) => 100 + size / 256;
 
@@ -287,13 +288,15 @@ export class BoundedBody {
   constructor(
     private readonly request: Request,
     private readonly parts: {
-      /** Ends slow bodies which nothing else ends in time. */
+      /** Ends slow bodies. Needed if nothing else ends them in time. */
       clock?: BodyClock;
       /** Returns the sender's name, for the limit on arriving bodies. */
       sender(): string;
       /** Chunks allowed beyond {@linkcode mostChunks}. */
       moreChunks?: number;
-      /** Called when the whole body has arrived; refuses it by an exception. */
+      /**
+       * Called when the whole body has arrived. An exception refuses the body.
+       */
       onArrived?(size: number): void;
     },
     private most: number,
@@ -308,6 +311,10 @@ export class BoundedBody {
     }, { highWaterMark: 0 });
   }
 
+  /**
+   * Raises the limits of this body; and the limit of all bodies' bytes, for
+   * good, if it is below `most`.
+   */
   allow(most: number, seconds: number): void {
     maxUnfinishedBytes = Math.max(maxUnfinishedBytes, most);
     this.most = most;

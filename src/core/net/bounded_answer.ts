@@ -44,8 +44,8 @@ const dropped = new FinalizationRegistry((hold: ResponseMemory) =>
  * Reads nothing before its reader does.
  * @param refuse makes the error for the reader
  * @param hold counts the bytes until the reader has read all or stops
- * @param signal ends the body: the runtime may forget the signal of a request
- * once its headers have arrived
+ * @param signal aborts the body, because the runtime may ignore the signal of a
+ * request once the response's headers have arrived
  */
 export function boundedResponse(
   response: Response,

@@ -10,8 +10,9 @@ export const isSafeMethod = (method = "GET") =>
   /^(GET|HEAD|OPTIONS|QUERY)$/i.test(method);
 
 /**
- * Connections are reused within a second only. Servers keep them open for
- * longer: if a server closed one at that moment, the request would be lost.
+ * The client whose connections are reused for up to a second. Servers keep
+ * connections open for longer: if a server closed one just when a request is
+ * sent, the request would be lost.
  */
 let kept: Deno.HttpClient | undefined;
 
@@ -32,9 +33,10 @@ export function reuseConnections(): () => void {
 }
 
 /**
- * Sends a request, which Deno cannot repeat unless its method is safe. For
- * that, a body is sent as a stream; without a body, or while no server runs in
- * this process, the connection is new.
+ * Sends a request in a way that Deno does not repeat, unless its method is
+ * safe. A body is sent as a stream, which cannot be repeated. Without a body,
+ * or while no server runs in this process, a new connection is used, because
+ * Deno repeats only requests on reused ones.
  */
 export const sendOnce: typeof fetch = async (input, init) => {
   const method = init?.method ??

@@ -8,8 +8,8 @@ import { isLoopback } from "./url.ts";
 /**
  * Parses the URL of a server: https, or http on loopback, without a user or a
  * fragment. Null for anything else.
- * @param by the server that named the URL; unless it is on loopback, it must
- * not name a loopback address
+ * @param by the server that named the URL; http is then accepted only if both
+ * are on loopback
  */
 export function parseServerUrl(
   address: unknown,

@@ -50,11 +50,11 @@ class FetchBound {
 const ALL = "all";
 
 /**
- * Limits the fetches of documents in three ways. For each network of a request,
- * so that none uses up the fetches of others. For each domain of a document,
- * because its owner can make any number of hosts. And for all together.
- * Documents of clients with which a person has signed in are fetched without
- * limits, so that a flood of requests cannot block them.
+ * Limits the fetches of documents for each network that requests come from, so
+ * that none uses up the fetches of others; for each domain, because its owner
+ * can make any number of hosts; and for all together. Documents of clients with
+ * which a person has signed in are fetched without limits, so that a flood of
+ * requests cannot block them.
  * @param trustedHosts hosts that the operator trusts: only the limit for
  * networks applies to them
  */

@@ -179,7 +179,7 @@ function isTemporary(status = 500): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** The freshness of a response without headers about it. */
+/** The seconds for which a response is fresh if its headers do not say. */
 const DEFAULT_FRESH_SECONDS = 3600;
 
 /**

@@ -33,8 +33,8 @@ export function gateOfDoors(doors: Doors): Gate {
   const byDoor = { oauth, token: oauth, jwt, bearer, api_key: apiKey };
 
   /**
-   * Finds the authentication method for a token by its format. If that is not
-   * configured, the token is checked as a static one.
+   * Finds the authentication method for a token by its format. If that method
+   * is not configured, the token is checked as a static one.
    */
   function doorOf(token: string): Gate | undefined {
     switch (tokenShape(token)) {
@@ -72,7 +72,8 @@ export function gateOfDoors(doors: Doors): Gate {
       caller.door !== undefined &&
       (byDoor[caller.door]?.isConfigured(caller) ?? false),
     // Bearer comes first, because the TypeScript SDK reads only the first
-    // scheme. Its resource metadata lists every authorization server.
+    // scheme. The metadata that the Bearer challenge names lists every
+    // authorization server.
     challenge: (refusal, sid) =>
       [takesTokens, apiKey].filter((gate) => gate !== undefined)
         .map((gate) => gate.challenge(refusal, sid)).join(", "),
@@ -104,8 +105,8 @@ function staticDoor(
       if (presented === undefined) {
         throw new ChallengeError("Credentials are needed");
       }
-      // Compares every secret, even after a match. The time taken must not
-      // reveal which secret was nearly right.
+      // Compares every secret, even after a match, so that the time taken does
+      // not reveal which secret was nearly right.
       const matches = accepted.filter((it) => isSameSecret(presented, it));
       if (matches.length > 0) return holder;
       throw new ChallengeError("The credentials are wrong", "invalid_token");

@@ -46,8 +46,8 @@ export interface Gate {
    */
   isConfigured(caller: Caller): MaybePromise<boolean>;
   /**
-   * Formats `WWW-Authenticate` for a refusal (RFC 6750 §3). The URL of the
-   * metadata in it gets the request's `sid`.
+   * Formats `WWW-Authenticate` for a refusal (RFC 6750 §3). The metadata URL in
+   * the header gets the request's `sid`.
    */
   challenge(refusal: ChallengeError, sid?: string): string;
 }

@@ -28,8 +28,8 @@ import {
 import { upstreamFetch } from "../../provider/upstream_fetch.ts";
 
 /**
- * Subjects that other authentication methods use for callers who are not one
- * person.
+ * Subjects that other authentication methods use for callers who are no
+ * particular person.
  */
 const RESERVED_SUBJECTS = ["anonymous", "operator"];
 
@@ -49,7 +49,7 @@ interface Verified {
 export function jwtDoor(
   options: JwtConfig & {
     baseUrl: string;
-    /** The prefixes of subjects that other authentication methods use. */
+    /** The prefixes that other authentication methods put before subjects. */
     otherIds?: readonly string[];
     /** `OAUTH_BLOCKED`. */
     blocked?: readonly ListEntry[];
@@ -61,10 +61,11 @@ export function jwtDoor(
     /** True if an operator has blocked a person. */
     isBlockedPerson(subject: string): Promise<boolean>;
     /**
-     * Starts database reads for a person's calls, in parallel with this check.
+     * Starts database reads for a person's calls, in parallel with the check
+     * for blocks.
      */
     readAhead?(subject: string): void;
-    /** Lets a JWT be exchanged for tokens of services behind its issuer. */
+    /** Lets a JWT be exchanged, at its issuer, for tokens of other services. */
     exchange?(id: string, token: string): ServiceTokens | undefined;
     clock: Clock;
   },
@@ -155,8 +156,9 @@ export function jwtDoor(
 
   /**
    * Makes a person's subject at this server. A person of the first issuer gets
-   * the plain `sub`. The issuer is added for other issuers, if the `sub` looks
-   * like another subject, and if the same people can also sign in by OAuth.
+   * the plain `sub`, except if it looks like another subject, or if the same
+   * people can also sign in by OAuth. In all other cases, the issuer precedes
+   * the `sub`.
    */
   function subjectIn(id: string, sub: string): string {
     const isFree = id === firstId && !otherIds.includes(id) &&
@@ -206,8 +208,8 @@ export function jwtDoor(
 }
 
 /**
- * Returns the person of a caller. Their subject always begins with the issuer,
- * even if the caller's does not.
+ * Returns the person of a caller. The person's subject always begins with the
+ * issuer, even if the caller's subject does not.
  */
 function personOf(
   { binding, identity }: Pick<Caller, "binding" | "identity">,

@@ -44,7 +44,7 @@ export function oauthDoor(
   parts: {
     baseUrl: string;
     providers: readonly { id: string }[];
-    /** The scopes that every sign-in requests, which challenges name. */
+    /** The scopes that every sign-in requests. Challenges name them. */
     scopes: Pick<Scopes, "usual">;
     /** Computes the scopes of a grant that are still effective. */
     effectiveScopes: FindEffectiveScopes;

@@ -51,8 +51,8 @@ export function grantsEnd(
       tasks?.cancelAllOf(binding, ids),
     ]);
     // The sessions end in the same commit as the first grant. If they ended
-    // later and that failed, a retry would find the grant closed and leave them
-    // open. Tasks of an ended grant end by themselves.
+    // later and that failed, a retry would find the grant closed and leave the
+    // sessions open. Tasks of an ended grant end by themselves.
     const { write: extraWrites } = endSessions;
     await grants.close(first.value.id, { read: first, extraWrites });
     endSessions.report();
@@ -95,8 +95,8 @@ export interface PersonRecords {
 /** The stores that may have active records of a subject. */
 interface SubjectStores {
   /**
-   * Records of features. Sign-ins to the account page come first: once they
-   * have ended, they can add no more records.
+   * Records of features. Sign-ins to the account page come first, because once
+   * they have ended, the person can add no more records.
    */
   records: readonly PersonRecords[];
   grants: Pick<GrantStore, "listOpen">;

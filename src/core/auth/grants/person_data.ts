@@ -177,7 +177,8 @@ export function personData(stores: PersonStores) {
     await accessTokens.forget(subject);
     await grants.unlist([{ subject }]);
     await grants.forget(subject);
-    // The person may have signed in again in the meantime.
+    // Ends new sign-ins to the account page: the person may have signed in
+    // again in the meantime.
     await records.at(0)?.endAllOf(subject);
     return counts;
   }

@@ -1,6 +1,7 @@
 /**
- * Chooses a sign-in provider, by the person or by an e-mail address. Makes the
- * URL of the authorization request to it, with PKCE and `nonce`.
+ * Chooses a sign-in provider: the person picks one, or their e-mail address
+ * decides. Also makes the URL of the authorization request to the provider,
+ * with PKCE and `nonce`.
  *
  * @module
  */
@@ -104,7 +105,8 @@ export async function providerUrl(
     browser: string;
     providerHints?: ProviderHints;
     /**
-     * True if the person must sign in again even if they are signed in there.
+     * True if the person must sign in again even if they are signed in at the
+     * provider.
      */
     isFresh?: boolean;
   },
@@ -123,8 +125,8 @@ export async function providerUrl(
 /**
  * Derives the PKCE verifier and the `nonce` of a sign-in from the browser's
  * cookie and the request's handle. Only this browser can then finish the
- * sign-in: the database and the URLs do not reveal them. They differ for each
- * provider, so that none can redeem another's code.
+ * sign-in, because the database and the URLs do not reveal the cookie. Each
+ * provider gets other values, so that none can redeem another's code.
  */
 export function upstreamSecrets(
   handle: string,

@@ -40,8 +40,9 @@ import { shortClientId } from "../../oauth/client.ts";
 import type { Attempt } from "../../store/attempts.ts";
 
 /**
- * Makes the middleware. An endpoint that has found its client sets `client` to
- * the client's name; one that anyone may call sets `claimedName`.
+ * Makes the middleware that records attempts to connect. An endpoint that has
+ * found the client sets `client` to its name. The registration endpoint sets
+ * `claimedName`, because anyone may register any name.
  */
 export function attemptRecorder(
   { baseUrl, attempts }: Pick<AuthServices, "baseUrl" | "attempts">,
@@ -52,7 +53,8 @@ export function attemptRecorder(
     const named = c.req.query("client_id");
     const client = known ?? c.get("claimedName") ??
       (named && shortClientId(named));
-    // Only for a known client is the browser sent to its redirect URI.
+    // The browser is sent only to the redirect URI of a known client, so
+    // `end.client` also shows that the client is known.
     const isStranger = known === undefined && end.client === undefined;
     // A client's name is more useful than its redirect URI.
     attempts.note({ step, isStranger, ...end, client: client ?? end.client });
@@ -165,7 +167,7 @@ export function authorizationServer(
     upstream: services.providerTokens.upstream,
     /** Lets a grant's provider tokens be exchanged for tokens of services. */
     exchange: services.providerTokens.exchange,
-    /** Writes buffered records, after the last request. */
+    /** Writes the buffered records. Called after the last request. */
     close: async () => {
       await services.attempts.close();
     },

@@ -111,8 +111,8 @@ export function authorizeEndpoint(
 
     // Then its redirect URI.
     const redirectUri = parseRedirectUri(target, client);
-    // The client's registration, or its metadata document, may be older than
-    // the operator's rule.
+    // Checked again, because the operator's rule about redirect hosts may be
+    // newer than the client's registration or metadata document.
     if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
     const approved = target.get("redirect_uri") === undefined
@@ -120,8 +120,8 @@ export function authorizeEndpoint(
       : await approving;
 
     // Then the request. An error is sent to the client (RFC 6749 §4.1.2.1).
-    // Before that the person sees a page, unless the operator trusts the
-    // redirect URI, or it was approved in this browser before.
+    // Before that the person sees a page, unless the redirect URI is trusted by
+    // the operator or was approved in this browser before.
     let parameters: Parameters;
     let request: AuthorizationRequest;
     try {
@@ -143,8 +143,9 @@ export function authorizeEndpoint(
 
     // Then the scopes. A step-up, a request for one more scope, keeps the
     // scopes approved before. A scope that the person has revoked is offered
-    // only if the request names it. The person who signs in may not be the one
-    // who is signed in to the account page.
+    // only if the request names it. `connection` is of the person on the
+    // account page. Another person may sign in next, so the scopes are computed
+    // again after the sign-in.
     const session = await pages?.find(c);
     const connection = session &&
       await connections.read({ subject: session.subject, clientId });

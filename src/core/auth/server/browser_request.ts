@@ -1,6 +1,6 @@
 /**
- * Finds the authorization request that this browser began, unless it was
- * already answered.
+ * Finds the authorization request that this browser began, and makes the error
+ * for one that was already answered.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { invalidRequest } from "../../oauth/parameters.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Finds an authorization request by its handle, and the browser's cookie that
+ * Finds an authorization request by its handle. `browser` is the cookie that
  * decrypts it.
- * @throws {OAuthError} `invalid_request` for an unknown request and for another
- * browser's, with the same error
+ * @throws {OAuthError} `invalid_request`, the same for an unknown request and
+ * for a request of another browser
  */
 export async function findBrowserRequest(
   c: Context,

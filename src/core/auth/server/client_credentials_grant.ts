@@ -17,8 +17,8 @@ import type { IssuedTokens } from "../../oauth/refresh_token.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * Makes the function that issues a token to a machine. It gets no refresh
- * token: it can request another access token at any time.
+ * Makes the function that issues a token to a machine. The machine gets no
+ * refresh token, because it can request another access token at any time.
  */
 export function clientCredentialsGrant(
   { baseUrl, accessTokens, lifetimes, effectiveScopes, clock }: AuthServices,
@@ -44,8 +44,9 @@ export function clientCredentialsGrant(
       now: now(clock),
     }, lifetimes);
     if (!effectiveScopes(grant)) throw refusedByBlock("unauthorized_client");
-    // This commit fails only if an operator blocks the machine. If the block
-    // is lifted at the same moment, the next try succeeds.
+    // The commit fails only if an operator has blocked the machine: `issue`
+    // then throws, unless the block was lifted in the meantime. In that case
+    // the next try succeeds.
     for (;;) {
       const tokens = await accessTokens.issue(grant);
       if (tokens) return tokens;

@@ -111,8 +111,8 @@ export function consentEndpoint(
 
 /**
  * Returns the scopes that a person left checked. Some programs send only the
- * hidden fields, without checkboxes. That approves all requested scopes except
- * those that the person revoked before.
+ * hidden fields, without checkboxes. Such a form approves all requested scopes
+ * except those that the person revoked before.
  */
 function chosenScopes(
   asked: readonly string[],

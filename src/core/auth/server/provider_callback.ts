@@ -128,7 +128,7 @@ export function providerCallbackEndpoint(
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, isCodeSpent } = error;
       if (kind === "denied") return deniedAt(provider);
-      // The code may be of another sign-in. The request stays open only the
+      // The code may belong to another sign-in. The request stays open only the
       // first time, because each try costs a request to the provider.
       if (kind === "dead" && !isCodeSpent && !leased.value.hasDeadCode) {
         await requests.release(leased, true);

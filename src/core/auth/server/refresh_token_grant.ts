@@ -74,7 +74,7 @@ export function refreshTokenGrant(
   ): boolean {
     if (grant.refreshTokens?.exchange?.isRevoked) return false;
     const effective = effectiveScopes(grant, requested);
-    // No scope is left, so the refresh below is refused.
+    // No scope is left, so `refresh` later refuses the request.
     if (!effective) return false;
     if (!isSameScopes(effective.scopes, response.scopes)) return false;
     const time = now(clock);
@@ -88,8 +88,9 @@ export function refreshTokenGrant(
     reading?: Promise<FoundRefreshToken | undefined>,
   ): Promise<IssuedTokens> {
     const refreshToken = parameters.require("refresh_token");
-    // The time of arrival: the client may get its tokens from another
-    // process while this one is stalled, and that must not look like reuse.
+    // The time of arrival. If this process stalls, the client may get its
+    // tokens from another process meanwhile. This request must not look like
+    // reuse then.
     const came = now(clock);
     const scopes = parseScope(parameters.get("scope"));
     for (;; reading = undefined) {
@@ -108,8 +109,9 @@ export function refreshTokenGrant(
       }
 
       // A token that was already exchanged gets the same response again, as
-      // long as that may be repeated. After that, the client gets a new access
-      // token, with the refresh token of the earlier response.
+      // long as `mayReplay` allows. After that, the client gets a new access
+      // token, with the refresh token of the earlier response: the successor,
+      // which alone decrypts the grant's data key.
       const { scopes: own, grantedScopes = own } = stored;
       // Scopes that the person has revoked since may be requested; the token is
       // issued without them, as RFC 6749 §6 allows.
@@ -136,8 +138,9 @@ export function refreshTokenGrant(
         const confirm = (known: Grant) =>
           identityRecheck.confirm(known, identity, time);
         grant = confirm(grant);
-        // From now on the grant's access token is refused, even before it
-        // expires.
+        // If the new identity is no longer allowed, it is stored at once, so
+        // that the grant's access token is refused even before it expires.
+        // Otherwise `exchange` stores it.
         if (!effectiveScopes(grant)) await grants.change(read.grant, confirm);
       }
 
@@ -146,9 +149,9 @@ export function refreshTokenGrant(
       if (!effective) throw ended();
       refuseIfLimited(refreshes.take(grant.id));
 
-      // Last the tokens. The provider's tokens are refreshed before, or in
-      // the same commit: if the provider does not respond, the client's refresh
-      // token still works.
+      // Last the tokens. The provider's tokens are refreshed by `identify`
+      // before, or by `refreshIfDue` in the same commit. So if the provider
+      // does not respond, the client's refresh token still works.
       const issuance = await refreshTokens.exchange(refreshToken, read, {
         grant,
         dataKey,

@@ -70,8 +70,8 @@ export function revokeEndpoint(
     const { value: grant } = found;
     const state = stateOfToken(refreshToken, grant, now(clock));
     if (state === undefined) return;
-    // An exchanged refresh token decrypts only its response. The refresh
-    // token in that response decrypts the grant's data key.
+    // A refresh token that was exchanged decrypts only the response that it
+    // got. The refresh token in that response decrypts the grant's data key.
     const current = state === "exchanged"
       ? (await replayResponse(refreshToken, grant)).refreshToken!
       : refreshToken;

@@ -26,7 +26,8 @@ let formCount = 0;
 
 /**
  * Reads a copy of a form, so that the endpoint can read it, too. Undefined if
- * it is malformed, or if too many forms are being read: a form may never end.
+ * the form is malformed, or if too many forms are being read. Their number is
+ * limited, because a form may never end.
  */
 async function readForm(c: Context): Promise<Parameters | undefined> {
   if (formCount >= MAX_FORMS) return undefined;
@@ -62,8 +63,8 @@ export function shownCredentials(
     );
 
   /**
-   * Lists the handle of an authorization request. It is valid if the request
-   * began in this browser.
+   * Lists the handle of an authorization request. The handle is valid if the
+   * request began in this browser.
    */
   const request = (c: Context, handle: string | undefined) =>
     only(handle, async (handle) => {
@@ -72,8 +73,8 @@ export function shownCredentials(
     });
 
   /**
-   * Lists the browser's cookie. It is valid if the client was approved in this
-   * browser before.
+   * Lists the browser's cookie. The cookie is valid if the client was approved
+   * in this browser before.
    */
   const consent = (c: Context) =>
     only(browserOf(c, baseUrl), async (browser) => {

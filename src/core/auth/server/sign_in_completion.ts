@@ -29,7 +29,7 @@ import type { AuthServices } from "../services.ts";
  */
 const MAX_TRIES = 50;
 
-/** A person whom the provider has identified, with their tokens. */
+/** A person whom the provider has identified, with the provider's tokens. */
 interface ReturnedPerson {
   /** The provider's id, which is the prefix of its people's subjects. */
   providerId: string;
@@ -44,7 +44,7 @@ interface ReturnedPerson {
  * and its code.
  *
  * @throws {OAuthError} `access_denied` if the settings do not allow the
- * sign-in; another code if another process completed the request
+ * sign-in; another error code if another process completed the request
  * @throws {import("../../errors.ts").HttpError} 503 if the database stays
  * unreachable
  */
@@ -53,8 +53,9 @@ export function signInCompletion(services: AuthServices) {
   const { scopes: known, lifetimes, endGrants, clock, log } = services;
 
   /**
-   * Makes the write that stores the consent for months. This happens only
-   * after the sign-in: before it, anyone could have clicked the button.
+   * Makes the write that stores the consent for months. The consent is stored
+   * only after the sign-in, because until then anyone could have clicked the
+   * button.
    */
   async function consentWrite(
     { value: { request, consented } }: FoundRequest,
@@ -67,7 +68,8 @@ export function signInCompletion(services: AuthServices) {
   }
 
   /**
-   * Makes the grant, and the new state of its connection of person and client.
+   * Makes the grant, and the new state of the connection between the person and
+   * the client.
    */
   function join(
     { identity, providerId }: ReturnedPerson,
@@ -167,8 +169,8 @@ export function signInCompletion(services: AuthServices) {
       const outcome = { grant, upstreamTokens, extraWrites };
       const code = await storeSignIn(() => requests.complete(leased, outcome));
       if (code !== undefined) {
-        // Only after the commit, so that a failed sign-in ends no other. If
-        // this process dies here, the next sign-in does it.
+        // Only after the commit, so that a failed sign-in ends no other one. If
+        // this process dies here, the next sign-in makes the room.
         database.background(() => makeRoom(connection, reference));
         return { grant, code };
       }

@@ -32,8 +32,8 @@ import type { GrantType } from "./grant_type.ts";
 import type { AuthServices } from "../services.ts";
 
 /**
- * The rate limit of each process for tokens that one client gets without a
- * page.
+ * The rate limit of each process for one client's token requests that need no
+ * person, such as those with `client_credentials`.
  */
 const PER_CLIENT: Rate = { burst: 300, perSecond: 5 };
 
@@ -98,7 +98,8 @@ export function tokenEndpoint(
         "grant_type must be one of grant_types_supported in the metadata",
       );
     }
-    // Only authenticated clients count, because anyone can name a client.
+    // Counted only for an authenticated client, because anyone can send a
+    // client's ID.
     if (isProven) refuseIfLimited(withoutPage.take(client.clientId));
     const { tokens, grant } = await type.redeem(parameters, client, isProven);
     log.audit(type.signedIn, {
