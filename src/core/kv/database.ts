@@ -128,7 +128,7 @@ export class Transaction {
     return this.set(key, { expiresAt: 0 });
   }
 
-  /** Deletes records that no other transaction changes at the same time. */
+  /** Deletes records. No other transaction may change them at the same time. */
   delete(...keys: KvKey[]): this {
     this.#writes.push((operation) => {
       for (const key of keys) operation.delete(key);
@@ -247,8 +247,8 @@ export type { Entry, Expiring, Found, KeyRange } from "./reader.ts";
 const REMOTE_POLL_MILLISECONDS = 5000;
 
 /**
- * The time after an outage in which each process records the commits that timed
- * out.
+ * The time that each process has after an outage to record the commits that
+ * timed out.
  */
 const UNSETTLED_MILLISECONDS = 5000;
 
@@ -306,8 +306,8 @@ export class Database extends Reader {
   /**
    * Commits a transaction and returns its version; undefined if a check failed.
    * An attempt that timed out cannot be applied after the next commit begins.
-   * @throws {StorageError} if it was not applied, or may have been: then
-   * {@linkcode Database.isGivenUp} is true for its records
+   * @throws {StorageError} if the transaction was not applied, or may have been
+   * applied; {@linkcode Database.isGivenUp} is then true for its records
    */
   commit(build: Write): Promise<string | undefined> {
     const transaction = new Transaction();
@@ -378,8 +378,6 @@ export class Database extends Reader {
   async mayRepeat({ mark }: { mark?: string }): Promise<boolean> {
     if (await this.isGivenUp({ mark })) return true;
     const isOthers = mark !== undefined && !this.fence.isOwn(mark);
-    // Another process may still have to record that a commit was answered with
-    // 503.
     if (isOthers && this.answersForMilliseconds < UNSETTLED_MILLISECONDS) {
       throw new StorageError();
     }
@@ -387,8 +385,8 @@ export class Database extends Reader {
   }
 
   /**
-   * Records that a request was answered with 503, given a record that it wrote.
-   * Other processes see this once the database responds.
+   * Records that a request was answered with 503, given a record that the
+   * request wrote. Other processes see this once the database responds.
    */
   giveUp({ mark }: { mark?: string }): void {
     if (mark !== undefined) this.fence.owe({ mark });

@@ -11,8 +11,8 @@ import type { RequestId } from "../protocol/messages.ts";
 const OWN_ID_CHARACTERS = 64;
 
 /**
- * Truncates an id that is too long to be this server's, so that its key has no
- * record.
+ * Replaces an id that is too long to be this server's by its fingerprint, so
+ * that its key is short and has no record.
  */
 function bounded(id: string): string {
   return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
@@ -35,7 +35,9 @@ const allHashed = (word: string) => (...texts: string[]): Deno.KvKey => [
   word,
   ...texts.map((text) => fingerprint(text)),
 ];
-/** Makes keys from ids of this server's form, which anyone may send. */
+/**
+ * Makes keys from ids that this server made, or that a client claims it made.
+ */
 const ours = (word: string) => (id: string) => [word, bounded(id)];
 /** Makes keys from names and numbers that never come from outside. */
 const plain = (word: string) => (name: string | number) => [word, name];
@@ -110,18 +112,21 @@ export const longToolKey = (...tool: string[]) => ["long-tool", ...tool];
 export function wakeKey(address: string, dueSeconds: number, taskId: string) {
   return ["wake", fingerprint(address), dueSeconds, bounded(taskId)];
 }
-/** Returns the {@linkcode wakeKey}s whose time has come, oldest first. */
+/**
+ * Returns the range of {@linkcode wakeKey}s whose time has come, oldest first.
+ */
 export function dueWakesRange(address: string, nowSeconds: number) {
   const [word, list] = wakeKey(address, 0, "");
   return { start: [word, list], end: [word, list, nowSeconds + 1] };
 }
 /**
- * Returns all {@linkcode wakeKey}s; given one, only those of later addresses.
+ * Returns the range of all {@linkcode wakeKey}s; given one of them, of those
+ * with a later address.
  */
 export function wakesAfter([word, list]: Deno.KvKey = ["wake", ""]) {
   return { start: [word, list, Infinity], end: [word, Infinity] };
 }
-/** Returns the {@linkcode wakeKey}s of the same address, oldest first. */
+/** Returns the range of {@linkcode wakeKey}s of one address, oldest first. */
 export function wakesBeside([word, list]: Deno.KvKey) {
   return { start: [word, list], end: [word, list, Infinity] };
 }
@@ -151,7 +156,8 @@ export const listedReceiptKey = listedIn("receipt");
  */
 export const passkeysKey = hashed("passkeys");
 /**
- * Set when passkeys were erased: a new one may not approve. Lifetime: 1 day.
+ * Set when a person's passkeys were erased: as long as it exists, a new one may
+ * not approve. Lifetime: 1 day.
  */
 export const passkeysGoneKey = hashed("passkeys-gone");
 /**
@@ -164,7 +170,8 @@ export const waitOfAskerKey = hashed("wait-of-asker");
 /** A secret that all processes share. Never expires. */
 export const secretKey = plain("secret");
 /**
- * A used `requestState`, now refused. Lifetime: 1 h longer than it is valid.
+ * A used `requestState`, now refused. Lifetime: 1 h longer than the state is
+ * valid.
  */
 export const spentStateKey = ours("spent");
 /** The number of the newest change notification. Never expires. */
@@ -289,7 +296,8 @@ export function bucketKey(purpose: string, name: string): Deno.KvKey {
   return ["bucket", purpose, bounded(name)];
 }
 /**
- * A closed fence: commits that check it are no longer applied. Lifetime: 1 day.
+ * A written fence: commits that check it are no longer applied. Lifetime: 1
+ * day.
  */
 export const fenceKey = plain("fence");
 /** A commit whose request was answered with 503. Lifetime: 1 day. */

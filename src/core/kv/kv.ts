@@ -105,7 +105,7 @@ export interface KvAtomic {
   commit(): Promise<KvCommit>;
 }
 
-/** An open database. A process has one, and shares it. */
+/** An open database. All code of a process shares one. */
 export interface Kv {
   /**
    * True if `watch` sees the commits of other processes. Without it, their

@@ -35,7 +35,7 @@ const CLOSED = ["BadResource", "Interrupted"];
 
 /**
  * The classes, which are compared by name because another copy of this module
- * has its own.
+ * has its own classes.
  */
 const CLASSES = [KvUsageError, KvLockedError, KvClosedError];
 

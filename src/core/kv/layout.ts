@@ -39,8 +39,9 @@ export async function checkLayout(kv: Kv): Promise<void> {
     ]);
     if (isMoving) throw refused("half of a move", "a whole database");
     if (number !== null || hasRecords) return checkNumber(number);
-    // Empty databases get a number. Read again: another process may have
-    // started meanwhile, and a process writes the number first.
+    // An empty database gets a number. If there are records, the number is read
+    // again, because a process that has started meanwhile writes the number
+    // before any record.
     hasRecords = await isUsed(kv);
     if (hasRecords) continue;
     const { ok } = await kv.atomic().check(absent(layoutKey()))
@@ -91,7 +92,7 @@ function refused(got: string, wants = `layout ${LAYOUT}`): StartError {
  * Wraps a database so that it returns and writes nothing before its layout was
  * checked. The first reads are sent before the check ends, but their results
  * wait for it. Until a check succeeds, each operation starts a check of its
- * own, so that one that hangs blocks no other operation.
+ * own, so that a check that hangs blocks only one operation.
  */
 export function checkedKv(kv: Kv): Kv {
   let isChecked = false;

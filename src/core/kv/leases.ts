@@ -71,7 +71,8 @@ export class WatchedLeases {
   ) {}
 
   /**
-   * Watches a lease. Returns true once it was not renewed for long enough.
+   * Watches a lease. Returns true once the lease was long enough without
+   * renewal.
    *
    * @param beforeMilliseconds the time for which other processes have watched
    * it
@@ -124,7 +125,7 @@ export class WatchedTaskLeases extends WatchedLeases {
 
   /**
    * Watches the lease of a task, and stores the watching time now and then.
-   * Returns true once the lease was not renewed for long enough.
+   * Returns true once the lease was long enough without renewal.
    */
   async watch(taskId: string, lease: Entry<TaskLease>): Promise<boolean> {
     const before = lease.value?.watchedMilliseconds;

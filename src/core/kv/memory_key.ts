@@ -43,8 +43,8 @@ export function selectionOf(selector: KvSelector): Selection {
   return {
     start,
     isBefore: (name) => name.startsWith(start),
-    // 0xff continues an escaped zero: then the key's part is longer than the
-    // prefix's.
+    // A 0xff here continues an escaped zero, so this part of the key is longer
+    // than the prefix's last part.
     isIn: (name) => name !== start && name[start.length] !== "\xff",
   };
 }

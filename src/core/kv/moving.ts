@@ -30,7 +30,7 @@ export class MoveError extends Error {
   override name = "MoveError";
 }
 
-/** The number and size of the records whose keys begin with one word. */
+/** The number and size of the records whose keys begin with the same word. */
 export interface KindCount {
   kind: string;
   records: number;
@@ -122,7 +122,7 @@ export async function isEmpty(kv: Kv): Promise<boolean> {
 /**
  * Checks that a database can be the target of a move. Returns the mark of an
  * earlier move there, if any.
- * @throws {MoveError} if it has records that no move has written
+ * @throws {MoveError} if the database has records that no move has written
  */
 export async function checkUnused(target: Kv): Promise<KvEntryMaybe> {
   const mark = await whileLocked(() => target.get(movingKey()));

@@ -91,14 +91,14 @@ export async function whileLocked<T>(
 /** The maximum time of an operation, including its time in the queue. */
 export const DEADLINE_MILLISECONDS = 5000;
 /**
- * The maximum number of concurrent operations. Deno's client for remote
- * databases never drops an operation that hangs.
+ * The maximum number of concurrent operations, because Deno's client for remote
+ * databases never drops one that hangs.
  */
 const MAX_AT_ONCE = 128;
 /**
  * The extra time after the deadline. A result may have arrived while the whole
- * process was suspended; this lets it be read before the timer fails the
- * operation.
+ * process was suspended. The extra time lets it be read before the timer fails
+ * the operation.
  */
 const GRACE_MILLISECONDS = 100;
 const PROBE_MILLISECONDS = 1000;
@@ -155,7 +155,7 @@ export class Operations {
   /** Operations that were sent and timed out, but have not ended. */
   readonly #hanging = new Set<State>();
   #troubledMilliseconds = -Infinity;
-  /** The time at which the last operation that got a response was sent. */
+  /** The latest sending time of an operation that got a response. */
   #answered = 0;
 
   /**
@@ -253,6 +253,10 @@ export class Operations {
     await (this.#idle ??= Promise.withResolvers<void>()).promise;
   }
 
+  /**
+   * Sends an operation once there is a slot. It goes on after its deadline: a
+   * late response, too, shows that the database is back.
+   */
   async #take<T>(operation: () => Promise<T>, state: State): Promise<T> {
     if (this.#underWay >= MAX_AT_ONCE) {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
@@ -425,8 +429,8 @@ export class Fence {
   }
 
   /**
-   * Reports another process's clock that is ahead, as the time in its mark
-   * shows.
+   * Reports the clock of another process if it is ahead of this one's, by the
+   * time in that process's mark.
    */
   compareClocks(mark: string): void {
     const [, second] = mark.split(".");
@@ -455,8 +459,9 @@ export class Fence {
   }
 
   /**
-   * Repeats {@linkcode settle} until it succeeds, or the database is about to
-   * be closed, because other processes wait for the marks.
+   * Repeats {@linkcode settle}, because other processes wait for the marks.
+   * Ends when it succeeds, or after a last try when the database is about to be
+   * closed.
    */
   async settleForGood(closing: AbortSignal): Promise<void> {
     const settled = this.#settled = new AbortController();

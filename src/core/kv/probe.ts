@@ -13,8 +13,8 @@ const KEEP_SECONDS = 60;
 /**
  * Makes a check that reads, and now and then writes, because a database on a
  * full disk still responds to reads. After a failed write every check writes,
- * until one succeeds. It also fails if this process still has the old database
- * after it was replaced.
+ * until one succeeds. The check also fails if this process still has the old
+ * database after it was replaced.
  */
 export function probe(database: Database): () => Promise<void> {
   let writtenMilliseconds = -Infinity;

@@ -122,8 +122,8 @@ export class Reader {
   }
 
   /**
-   * Reads the next records of a range. Returns the live ones, and in `last` the
-   * key of the last record that was read; undefined if there are no more.
+   * Reads the next records of a range. Returns the live ones. `last` is the key
+   * of the last record that was read; undefined if there are no more records.
    *
    * @throws {StorageError}
    */

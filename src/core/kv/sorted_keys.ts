@@ -46,7 +46,7 @@ export class SortedKeys {
     }
   }
 
-  /** Finds the last block whose first key is not after the key. */
+  /** Finds the last block whose first key is not after `key`. */
   #blockOf(key: string): number {
     const next = findPlace(
       this.#blocks.length,

@@ -22,8 +22,8 @@ interface TextRecord extends Expiring {
 }
 
 /**
- * Stores a text until `expiresAt`, and returns the reference for its record.
- * `inlineCharacters` is lower for a record with several texts.
+ * Stores a text until `expiresAt`, and returns its reference. A text of at most
+ * `inlineCharacters` is in the reference itself.
  */
 export async function saveText(
   database: Database,

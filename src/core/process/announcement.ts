@@ -30,8 +30,8 @@ export function warnOfSettings(
         "KV_PATH to keep sign-ins when the service moves to another",
     );
   }
-  // A proxy or tunnel may forward requests to a server that listens on
-  // loopback.
+  // A server on loopback needs no warnings, unless `BASE_URL` is public: then a
+  // proxy or a tunnel forwards requests to it.
   if (!deployed && !isPublic && isLoopback({ hostname: host })) return;
   if (isOpen(auth)) {
     log.warning(
@@ -115,8 +115,8 @@ function callbacksOf(
 }
 
 /**
- * True if the URL was announced before a restart by `--watch`, which the
- * environment survives.
+ * True if the URL was announced before a restart by `--watch`. The environment
+ * survives such a restart.
  */
 function wasAnnounced(url: string): boolean {
   const permission = { name: "env", variable: ANNOUNCED } as const;
@@ -131,8 +131,8 @@ function wasAnnounced(url: string): boolean {
 const CLOUDS = ["Claude", "ChatGPT"];
 
 /**
- * Returns the rows of these clients, one for all that have the same
- * instruction.
+ * Returns the rows of {@linkcode CLOUDS}, one for all clients that have the
+ * same instruction.
  */
 function cloudRows(guides: readonly Guide[]): string[][] {
   const clouds = guides.filter(({ client }) => CLOUDS.includes(client));

@@ -16,8 +16,8 @@ import { StartError } from "../settings/complaint.ts";
  *
  * Deno 2.9.6 never responds to a request whose `baggage` header is malformed,
  * and keeps its connection: a thousand of them end a server. And `Deno.exit()`
- * hangs if the collector does not respond and metrics are sent more often than
- * requests to it time out.
+ * hangs if the collector does not respond, and metrics are sent at shorter
+ * intervals than the time-out of requests to the collector.
  *
  * @throws {StartError} for a setting with which a process may hang
  */

@@ -143,8 +143,8 @@ export class Cores {
     }
     const isSteady =
       performance.now() - startedMilliseconds >= STEADY_MILLISECONDS;
-    // After a process has listened, the reason may be temporary, such as a full
-    // disk.
+    // Ends only if no process has listened yet. After that, the reason may be
+    // temporary, such as a full disk.
     if (isLast && !this.#hasListened) {
       // If the process ran, it has logged the reason itself.
       if ("error" in properties) {

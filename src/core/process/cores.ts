@@ -55,7 +55,8 @@ export async function main(args: readonly string[]): Promise<never> {
   const port = readNumber("PORT", 3000);
   const processes = readNumber("PROCESSES", navigator.hardwareConcurrency);
   try {
-    // A service that already shares this port would get half of the requests.
+    // Checks that the port is free. A service that shares it already would get
+    // half of the requests.
     Deno.listen({ hostname, port }).close();
   } catch (error) {
     const complaint = addressComplaint(error, { host: hostname, port });

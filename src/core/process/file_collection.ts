@@ -11,19 +11,20 @@ import type { Kv } from "../kv/kv.ts";
 
 /** The time that is added to every `expireIn`. */
 const LATER_MILLISECONDS = 10_000 * 365 * 24 * 60 * 60 * 1000;
-/** The pause between two deletions. */
+/** The pause between two rounds of deletion. */
 const PAUSE_MILLISECONDS = 10_000;
 /**
  * The maximum number of rows that one statement deletes, which blocks the
  * thread for about 3 ms.
  */
 const MAX_ROWS = 50;
-/** The pause between two statements. */
+/** The pause between two statements of a round. */
 const BREATH_MILLISECONDS = 20;
 
 /**
  * Deletes expired records that this server wrote: their expiry has a time added
- * to it. Deno itself deletes the records of other programs, without that time.
+ * to it. Deno itself deletes the records of other programs, which lack that
+ * time.
  */
 const DELETE_EXPIRED = `delete from kv where k in (
   select k from kv where expiration_ms between ? and ?

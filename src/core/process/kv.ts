@@ -152,7 +152,8 @@ export interface ProcessFacts {
  * True if systemd started the process, directly or through `deno task`, or if
  * it is a container's main process. Three facts prove nothing. Terminals of a
  * desktop inherit `INVOCATION_ID`. People also develop in containers. Outside
- * of Deno's images, a parent with the number 1 adopts all background processes.
+ * of Deno's images, a parent with the process id 1 adopts all background
+ * processes.
  */
 export function isService(
   { pid, ppid, systemdPid, image, terminal }: ProcessFacts,

@@ -1,7 +1,7 @@
 /**
  * The end of a process: running calls may finish, then they are stopped, then
- * they are abandoned. A process may also end with its parent. It notices that
- * its parent has changed, as happens even if the parent was killed.
+ * they are abandoned. A process may also end with its parent, even if the
+ * parent was killed: it notices that its parent's process id has changed.
  * @module
  */
 import { pause, SAME_SIGNAL_MILLISECONDS, within } from "../clock.ts";
@@ -44,9 +44,10 @@ interface EndingProcess {
 
 /**
  * Ends the process in good order after a signal; a second signal ends it at
- * once. A signal soon after the first is ignored: terminals send theirs to all
- * processes, and `deno task` passes its own on. SIGHUP (a closed terminal) and
- * the end of the parent work like SIGTERM, but never as a second signal.
+ * once. A signal soon after the first is ignored, because one signal may arrive
+ * twice: from a terminal, which sends it to all processes, and from `deno
+ * task`, which passes it on. SIGHUP (a closed terminal) and the end of the
+ * parent work like SIGTERM, but never as a second signal.
  */
 export function stopOnSignal(ending: EndingProcess): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
@@ -63,7 +64,7 @@ export function stopOnSignal(ending: EndingProcess): void {
     }
     stoppingSinceMilliseconds = time;
     ending.log.logger("main").info("Stopping");
-    // A person at a terminal does not wait for a proxy.
+    // SIGINT comes from a person at a terminal, where no proxy is waited for.
     await end(ending, signal !== "SIGINT");
     await ending.log.flush();
     Deno.exit(0);
