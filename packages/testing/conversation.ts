@@ -30,7 +30,7 @@ import {
 } from "./test_request.ts";
 import type { TestCaller, TestGate } from "./test_gate.ts";
 
-/** The time for which `result()` of a task waits for a person to press. */
+/** The time for which a call or a task waits for a person to press. */
 const PRESS_MILLISECONDS = 10_000;
 
 /** The server that receives the requests. */
@@ -72,7 +72,7 @@ export class Conversation {
   readonly #failing = new AbortController();
   /** The decisions on a task's approvals, by the ID of the approval. */
   readonly #presses = new Map<string, Promise<unknown>>();
-  /** Ends the wait for a task whose approval no one has given. */
+  /** Ends the wait for an approval that no one has given. */
   #patience?: ReturnType<typeof setTimeout>;
 
   /** @param what the called tool, prompt or resource, for errors: `choose` */
@@ -139,6 +139,18 @@ export class Conversation {
   }
 
   /**
+   * Sends a call as {@linkcode run} does.
+   *
+   * @throws {Error} if no one answers its approval
+   */
+  call(params: JsonObject): Promise<JsonObject> {
+    return this.#whilePressing(
+      this.options.signal,
+      (signal) => this.client.begin("tools/call", params, { signal }),
+    );
+  }
+
+  /**
    * Returns the result of a call. If the result says in words that the call
    * continues as a task, asks for the task's result as a model does.
    */
@@ -187,9 +199,9 @@ export class Conversation {
   }
 
   /**
-   * Waits for a task, and for the decisions on its approvals.
+   * Waits for a call or a task, and for the decisions on its approvals.
    *
-   * @throws {Error} if a decision fails
+   * @throws {Error} if a decision fails, or no one decides in time
    */
   async #whilePressing<T>(
     given: AbortSignal | undefined,
@@ -204,11 +216,10 @@ export class Conversation {
       throw error;
     } finally {
       await Promise.allSettled(this.#presses.values());
-      if (this.#patience !== undefined) {
-        clearTimeout(this.#patience);
-        this.#patience = undefined;
-        this.#presses.clear();
-      }
+      clearTimeout(this.#patience);
+      this.#patience = undefined;
+      // The next wait expects its own press.
+      if (this.options.approval === undefined) this.#presses.clear();
     }
   }
 
@@ -272,14 +283,11 @@ export class Conversation {
     if (options.approval === undefined) {
       const { approval } = catalogue.tools.get(what) ?? {};
       // The page stays open: the test presses with approve().
-      const waits = this.isPressedLater || typeof approval?.by === "object";
-      if (waits) {
-        if (this.isPressedLater) {
-          this.#patience ??= setTimeout(
-            () => this.#expectPress(id),
-            PRESS_MILLISECONDS,
-          );
-        }
+      if (this.isPressedLater || typeof approval?.by === "object") {
+        this.#patience ??= setTimeout(
+          () => this.#expectPress(id),
+          PRESS_MILLISECONDS,
+        );
         return { action: "accept" };
       }
       throw new Error(
@@ -291,15 +299,20 @@ export class Conversation {
     return { action: "accept" };
   }
 
-  /** Fails the wait for a task if no one has answered its approval. */
+  /** Fails the wait for a call or a task if its approval is still open. */
   async #expectPress(id: string): Promise<void> {
+    this.#patience = undefined;
     const { what, caller, target: { approvals } } = this;
-    if (!await approvals.isOpen(id, TestApprovals.approverOf(caller, []))) {
-      return;
-    }
+    const person = TestApprovals.approverOf(caller, []);
+    const open = await approvals.findOpen(id, person);
+    if (!open) return;
+    const { scope } = open.approval;
+    const whom = scope === undefined
+      ? person.subject
+      : `someone else with the scope ${scope}`;
     this.#failing.abort(
       new Error(
-        `The task of ${what} waits for an approval, which the test does not give. Call approve() or refuse() of the person before result(), or while it waits`,
+        `${what} waits for the approval of ${whom}, which the test does not give. Call approve() or refuse() of that person while it waits`,
       ),
     );
   }

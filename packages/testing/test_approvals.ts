@@ -121,10 +121,13 @@ export class TestApprovals {
     throw new Error(`No approval waits for ${subject} on this page`);
   }
 
-  /** True while no one has answered the call of a person. */
-  async isOpen(id: string, caller: Approver): Promise<boolean> {
-    const store = await this.#store();
-    return (await store.findPage(id, caller))?.state === "open";
+  /** Finds an approval of a person's call that no one has answered. */
+  async findOpen(
+    id: string,
+    caller: Approver,
+  ): Promise<CallApproval | undefined> {
+    const found = await (await this.#store()).findPage(id, caller);
+    return found?.state === "open" ? found : undefined;
   }
 
   /**

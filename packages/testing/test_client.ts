@@ -269,8 +269,7 @@ export class TestClient {
   ): Promise<[Conversation, JsonObject]> {
     const name = nameOf(tool);
     const request = this.#request(name, options);
-    const args = { name, arguments: input };
-    return [request, await request.run("tools/call", args)];
+    return [request, await request.call({ name, arguments: input })];
   }
 
   async #list<T>(

@@ -58,7 +58,8 @@ export interface RequestOptions {
   /**
    * The caller's decision on the page, also for the task that the call becomes.
    * If absent, a call that waits for the caller's approval fails the test; a
-   * task of `startTask()` waits for `approve()`.
+   * task of `startTask()`, and a call that someone else has to approve, wait for
+   * `approve()`, for ten seconds.
    */
   approval?: TestPress;
   /** The provider's API behind the caller. */

@@ -96,11 +96,36 @@ for (const tool of [refund, archive]) {
     await assert.rejects(
       task.result(),
       new RegExp(
-        `^Error: The task of ${tool.name} waits for an approval, .* Call approve`,
+        `^Error: ${tool.name} waits for the approval of anonymous, .* Call approve`,
       ),
     );
   });
 }
+
+const drop = tool({
+  name: "drop",
+  task: "optional",
+  approval: { by: { scope: "drop:approve" } },
+  run: (_input, { approval }) => `dropped by ${approval!.by}`,
+});
+
+Deno.test("call() that waits for someone else fails if the test has no one press", () =>
+  eachRevision(async (revision) => {
+    await using server = await testServer({ tools: [drop], revision });
+    const ann = server.as({ subject: "ann", scopes: [] });
+    for (const options of [{ capabilities: PLAIN }, {}]) {
+      {
+        using _timers = new HastyTimers([10_000]);
+        await assert.rejects(
+          ann.call(drop, {}, options),
+          /^Error: drop waits for the approval of someone else with the scope drop:approve, which the test does not give/,
+        );
+      }
+      const call = ann.call(drop, {}, options);
+      await server.as({ subject: "boss" }).approve(drop);
+      assert.equal((await call).text, "dropped by boss");
+    }
+  }));
 
 Deno.test("approve() presses for durable work, whose process may die before and after", async () => {
   await using server = await testServer(TOOLS);
