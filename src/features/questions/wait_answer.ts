@@ -226,7 +226,8 @@ export function waitAnswers(
 
 /**
  * True if the answer of a wait was not withdrawn, and was not used, except by a
- * request that failed with status 503.
+ * request that failed with status 503. An approved run that has ended is never
+ * repeated: the failed request may be one that stored its end.
  */
 export async function isToBeTaken(
   database: Database,
@@ -234,7 +235,7 @@ export async function isToBeTaken(
 ): Promise<boolean> {
   const { state, approval } = wait.value;
   return state !== "used" ||
-    approval?.outcome !== "withdrawn" && await database.mayRepeat(wait);
+    approval?.endedAt === undefined && await database.mayRepeat(wait);
 }
 
 /**
@@ -248,7 +249,7 @@ export async function needsLook(
   const { state, approval } = wait.value;
   return approval !== undefined && state === "used" &&
     (approval.endedAt === undefined || approval.hasResult === true) &&
-    !await database.mayRepeat(wait);
+    !await isToBeTaken(database, wait);
 }
 
 /**
