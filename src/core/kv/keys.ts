@@ -36,7 +36,7 @@ const allHashed = (word: string) => (...texts: string[]): Deno.KvKey => [
   ...texts.map((text) => fingerprint(text)),
 ];
 /**
- * Makes keys from ids that this server made, or that a client claims it made.
+ * Makes keys from ids that this server made, or from texts sent as such ids.
  */
 const ours = (word: string) => (id: string) => [word, bounded(id)];
 /** Makes keys from names and numbers that never come from outside. */

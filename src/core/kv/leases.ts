@@ -71,7 +71,7 @@ export class WatchedLeases {
   ) {}
 
   /**
-   * Watches a lease. Returns true once the lease was long enough without
+   * Watches a lease. Returns true once enough time has passed without a
    * renewal.
    *
    * @param beforeMilliseconds the time for which other processes have watched
@@ -125,7 +125,7 @@ export class WatchedTaskLeases extends WatchedLeases {
 
   /**
    * Watches the lease of a task, and stores the watching time now and then.
-   * Returns true once the lease was long enough without renewal.
+   * Returns true once enough time has passed without a renewal.
    */
   async watch(taskId: string, lease: Entry<TaskLease>): Promise<boolean> {
     const before = lease.value?.watchedMilliseconds;

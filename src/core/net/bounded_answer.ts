@@ -44,8 +44,8 @@ const dropped = new FinalizationRegistry((hold: ResponseMemory) =>
  * Reads nothing before its reader does.
  * @param refuse makes the error for the reader
  * @param hold counts the bytes until the reader has read all or stops
- * @param signal aborts the body, because the runtime may ignore the signal of a
- * request once the response's headers have arrived
+ * @param signal the request's signal. It ends the body here, because the
+ * runtime may forget it once the response's headers have arrived
  */
 export function boundedResponse(
   response: Response,

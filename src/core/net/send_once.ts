@@ -47,8 +47,7 @@ export const sendOnce: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
     const body = await request.blob();
     const { headers } = request;
-    // The length of a Blob is known, so it is sent without chunks, except if
-    // it is empty.
+    // A Blob that is not empty is sent with its length, not in chunks.
     if (body.size > 0) init = { ...init, headers, body };
     if (body.size > 0 && servers > 0) {
       kept ??= Deno.createHttpClient({ poolIdleTimeout: 1000 });
