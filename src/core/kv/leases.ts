@@ -11,7 +11,7 @@
 import { LatestMap } from "../cache.ts";
 import type { Database, Entry, Expiring, Transaction } from "./database.ts";
 import { taskLeaseKey } from "./keys.ts";
-import { tidy } from "./operations.ts";
+import { bestEffort } from "./operations.ts";
 
 /** The lifetime of a lease after each renewal. */
 export const LEASE_SECONDS = 30;
@@ -137,7 +137,7 @@ export class WatchedTaskLeases extends WatchedLeases {
       return false;
     }
     watched.notedMilliseconds = own;
-    await tidy(async () => {
+    await bestEffort(async () => {
       const versionstamp = await this.store.commit((transaction) =>
         transaction.check(lease).set<TaskLease>(lease.key, {
           expiresAt: this.store.now() + WATCHED_SECONDS,

@@ -10,7 +10,7 @@ import type { Kv, KvAtomic, KvEntry, KvEntryMaybe } from "./kv.ts";
 import { movingKey } from "./keys.ts";
 import { cloneBytes } from "./kv_limits.ts";
 import { requireLayout } from "./layout.ts";
-import { whileLocked } from "./operations.ts";
+import { untilUnlocked } from "./operations.ts";
 import { isExpiring } from "./reader.ts";
 import { expireIn } from "./database.ts";
 
@@ -97,13 +97,13 @@ type Write = (build: (operation: KvAtomic) => unknown) => Promise<void>;
 async function claim(target: Kv): Promise<Write> {
   for (;;) {
     const found = await checkUnused(target);
-    const marked = await whileLocked(() =>
+    const marked = await untilUnlocked(() =>
       target.atomic().check(found).set(movingKey(), true).commit()
     );
     if (!marked.ok) continue;
     const { versionstamp } = marked;
     return async (build) => {
-      const { ok } = await whileLocked(() => {
+      const { ok } = await untilUnlocked(() => {
         const operation = target.atomic()
           .check({ key: movingKey(), versionstamp });
         build(operation);
@@ -125,7 +125,7 @@ export async function isEmpty(kv: Kv): Promise<boolean> {
  * @throws {MoveError} if the database has records that no move has written
  */
 export async function checkUnused(target: Kv): Promise<KvEntryMaybe> {
-  const mark = await whileLocked(() => target.get(movingKey()));
+  const mark = await untilUnlocked(() => target.get(movingKey()));
   if (mark.value) return mark;
   for await (const { key } of target.list({ prefix: [] }, { limit: 1 })) {
     throw new MoveError(

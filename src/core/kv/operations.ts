@@ -34,7 +34,7 @@ const MAX_PAUSE_MILLISECONDS = 2000;
  * @throws {StorageError} the error of the last try, once the signal has fired
  * or the time is over
  */
-export async function persist<T>(
+export async function untilReachable<T>(
   operation: () => Promise<T>,
   { signal, forMilliseconds = Infinity }: {
     signal?: AbortSignal;
@@ -56,9 +56,12 @@ export async function persist<T>(
 }
 
 /**
- * Runs a cleanup and ignores its failure, because the records expire anyway.
+ * Runs an operation that may fail without harm, because its records expire
+ * anyway. Ignores a failure of the database.
  */
-export async function tidy(operation: () => Promise<unknown>): Promise<void> {
+export async function bestEffort(
+  operation: () => Promise<unknown>,
+): Promise<void> {
   try {
     await operation();
   } catch (error) {
@@ -70,7 +73,7 @@ export async function tidy(operation: () => Promise<unknown>): Promise<void> {
  * Repeats an operation, with jitter, while the database is locked. That happens
  * under load if several processes share a SQLite file.
  */
-export async function whileLocked<T>(
+export async function untilUnlocked<T>(
   operation: () => Promise<T>,
   milliseconds = 5000,
 ): Promise<T> {
@@ -267,7 +270,7 @@ export class Operations {
         throw new DeadlineError(this.deadlineMilliseconds, false);
       }
       const sent = state.sent = performance.now();
-      const result = await whileLocked(operation, this.deadlineMilliseconds);
+      const result = await untilUnlocked(operation, this.deadlineMilliseconds);
       const ended = performance.now();
       if (ended - sent > SLOW_MILLISECONDS) this.#troubledMilliseconds = ended;
       this.#answered = Math.max(this.#answered, sent);

@@ -7,7 +7,7 @@
 import { randomId } from "../crypto/crypto.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
-import { tidy } from "./operations.ts";
+import { bestEffort } from "./operations.ts";
 
 /** A reference to a text: the text itself, or the id of its parts. */
 export type TextRef = { text: string } | { id: string; parts: number };
@@ -95,7 +95,7 @@ export async function deleteText(
 ): Promise<void> {
   const keys = keysOf(ref);
   if (keys.length === 0) return;
-  await tidy(() =>
+  await bestEffort(() =>
     database.commit((transaction) => transaction.delete(...keys))
   );
 }

@@ -12,7 +12,7 @@ import {
 } from "../settings/server.ts";
 import type { Logger } from "../log/log.ts";
 import type { Kv } from "../kv/kv.ts";
-import { whileLocked } from "../kv/operations.ts";
+import { untilUnlocked } from "../kv/operations.ts";
 import { StartError } from "../settings/complaint.ts";
 import { checkLock, guardFile, prepareFile } from "./kv_file.ts";
 
@@ -104,10 +104,10 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
       : kvPath;
     if (file) {
       await prepareFile(file, log);
-      await whileLocked(() => checkLock(file), LOCKED_MILLISECONDS);
+      await untilUnlocked(() => checkLock(file), LOCKED_MILLISECONDS);
     }
     // Locked if another process is just opening the same file.
-    const kv = await whileLocked(() => Deno.openKv(kvPath));
+    const kv = await untilUnlocked(() => Deno.openKv(kvPath));
     if (file) {
       await guardFile(kv, file, log);
       const { collectFile } = await import("./file_collection.ts");

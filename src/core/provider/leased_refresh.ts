@@ -12,7 +12,7 @@ import {
   UPSTREAM_MARGIN_SECONDS,
 } from "../oauth/lifetimes.ts";
 import { type Clock, now, pause, within } from "../clock.ts";
-import { persist } from "../kv/operations.ts";
+import { untilReachable } from "../kv/operations.ts";
 import type { Write } from "../kv/database.ts";
 import { UpstreamError, type UpstreamTokens } from "./provider.ts";
 import { RefreshFailures } from "./refresh_failures.ts";
@@ -259,7 +259,7 @@ export function leasedRefresh<F extends StoredTokens>(
    */
   async function release(leased: F): Promise<void> {
     const again = () =>
-      persist(() => store.release(leased), {
+      untilReachable(() => store.release(leased), {
         forMilliseconds: CLOSE_MILLISECONDS,
       });
     await store.release(leased).catch(() => background(again));

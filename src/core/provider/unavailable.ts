@@ -6,7 +6,7 @@
 import type { Identity } from "../caller.ts";
 import { HttpError, OAuthError } from "../errors.ts";
 import type { ProviderIdentity } from "../oauth/person.ts";
-import { persist } from "../kv/operations.ts";
+import { untilReachable } from "../kv/operations.ts";
 import {
   misbehaved,
   type Provider,
@@ -85,7 +85,7 @@ const STORE_MILLISECONDS = 15_000;
  */
 export async function storeSignIn<T>(store: () => Promise<T>): Promise<T> {
   try {
-    return await persist(store, { forMilliseconds: STORE_MILLISECONDS });
+    return await untilReachable(store, { forMilliseconds: STORE_MILLISECONDS });
   } catch (error) {
     if (error instanceof OAuthError) throw error;
     throw signInInterrupted(error);

@@ -6,7 +6,7 @@
 import type { RpcResponse } from "../protocol/messages.ts";
 import type { Database, Entry, Expiring, Found } from "../kv/database.ts";
 import { repliesOfKey, replyKey } from "../kv/keys.ts";
-import { persist, tidy } from "../kv/operations.ts";
+import { bestEffort, untilReachable } from "../kv/operations.ts";
 import {
   deleteText,
   findText,
@@ -54,7 +54,7 @@ export function replyStore(database: Database) {
 
   /** Deletes a question with its response in the background. */
   function removeAnswered(key: Deno.KvKey, answer: TextRef): void {
-    tidy(() =>
+    bestEffort(() =>
       database.commit((transaction) =>
         transaction.delete(key, ...keysOf(answer))
       )
@@ -130,11 +130,13 @@ export function replyStore(database: Database) {
         const ref = answer = reply?.answer;
         if (!ref) return undefined;
         // The response was accepted, so this read must succeed.
-        const text = await persist(() => findText(database, ref), { signal });
+        const text = await untilReachable(() => findText(database, ref), {
+          signal,
+        });
         return text === undefined ? undefined : JSON.parse(text);
       } finally {
         if (answer) removeAnswered(key, answer);
-        else await tidy(() => remove(key));
+        else await bestEffort(() => remove(key));
       }
     },
 

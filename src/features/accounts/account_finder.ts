@@ -17,7 +17,7 @@ import { type Caller, isStranger, mayUseAccounts } from "../../core/caller.ts";
 import { ChallengeError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Found } from "../../core/kv/database.ts";
-import { persist } from "../../core/kv/operations.ts";
+import { untilReachable } from "../../core/kv/operations.ts";
 import type { Asking } from "../../core/mcp/exchange/asking.ts";
 import { type Acting, follow } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
@@ -89,7 +89,7 @@ export function findAccounts(
   }
   const isDurable = typeof finding === "object";
   const sturdy = <T>(look: () => Promise<T>) =>
-    isDurable ? persist(look, context) : look();
+    isDurable ? untilReachable(look, context) : look();
   const services = Object.values(item.needs);
   // Accounts behind the sign-in provider come first. If the provider refuses
   // them, the person need not connect other accounts.
@@ -277,7 +277,9 @@ class CallAccounts {
     for (;;) {
       let missing: Missing;
       try {
-        missing = await parking.activity(() => persist(look, { signal }));
+        missing = await parking.activity(() =>
+          untilReachable(look, { signal })
+        );
       } catch (error) {
         // An error with a `cause` means that the service or the key service did
         // not answer.

@@ -12,7 +12,7 @@ import type {
   Write,
 } from "../../core/kv/database.ts";
 import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
-import { persist } from "../../core/kv/operations.ts";
+import { untilReachable } from "../../core/kv/operations.ts";
 import {
   type ApprovalState,
   bytesOf,
@@ -439,7 +439,7 @@ export function callApprovals(
 
   /** Stores an end. If the database is away, retries in the background. */
   async function noteEnd(note: () => Promise<void>): Promise<void> {
-    const again = () => persist(note, { signal: database.closing });
+    const again = () => untilReachable(note, { signal: database.closing });
     await note().catch(() => database.background(again));
   }
 

@@ -7,7 +7,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Approved } from "../../authoring/approval.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { persist, tidy } from "../../core/kv/operations.ts";
+import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import type { OpenPage, PagesOf, Work } from "../../core/mcp/exchange/work.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../work/journal.ts";
@@ -92,7 +92,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
         const remembered = await this.#rememberedRun();
         if (remembered) {
           if (known && !this.#isDurable) {
-            await tidy(() => approvals.supersede(known));
+            await bestEffort(() => approvals.supersede(known));
           }
           return { answer: remembered };
         }
@@ -250,7 +250,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     let isFirst = this.#approval !== undefined;
     // Durable work continues by its stored steps, so its mark is only for the
     // page. The process that got the answer may have died before the mark.
-    await tidy(async () => {
+    await bestEffort(async () => {
       const approval = this.#approval ??
         await approvals.findAsked(this.of.waiting);
       isFirst = approval?.state === "answered" &&
@@ -338,7 +338,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   /** Runs an operation, retried in a task until the database is back. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     const { work } = this;
-    return this.#isTask ? persist(operation, work) : operation();
+    return this.#isTask ? untilReachable(operation, work) : operation();
   }
 
   get #isDurable(): boolean {

@@ -10,7 +10,7 @@ import type { Caller } from "../../core/caller.ts";
 import type { ElicitationAnswer } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
-import { persist, tidy } from "../../core/kv/operations.ts";
+import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import type { TakenWait, Wait, WaitStore } from "./waits.ts";
 import { idOfSubject } from "../../core/oauth/subject.ts";
 import { canonicalJson, type JsonObject } from "../../core/json.ts";
@@ -155,7 +155,7 @@ export class PageQuestions implements PersonPages {
 
   /** Runs an operation, retried in a task until the database is back. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
-    return this.task ? persist(operation, this.task) : operation();
+    return this.task ? untilReachable(operation, this.task) : operation();
   }
 
   /** Asks a question. If it was already answered, takes the answer. */
@@ -261,7 +261,7 @@ export class PageQuestions implements PersonPages {
   async kept(key: string): Promise<void> {
     const wait = this.#read.get(key);
     this.#read.delete(key);
-    if (wait) await tidy(() => this.pages.waits.take(wait));
+    if (wait) await bestEffort(() => this.pages.waits.take(wait));
   }
 
   /** Ends a question that the client declined. */

@@ -20,7 +20,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import { errorNameOf, isError, messageOf } from "../../core/thrown.ts";
 import { CONFIRM_SECONDS } from "../../core/kv/leases.ts";
-import { persist } from "../../core/kv/operations.ts";
+import { untilReachable } from "../../core/kv/operations.ts";
 import type { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Claim } from "./run_record.ts";
 import { Parked, type Parking } from "./parking.ts";
@@ -366,7 +366,7 @@ export function durableRun(parts: RunParts) {
     async checkMayContinue(): Promise<void> {
       if (parking.isReleased) await parking.never();
       const isStillAllowed = await parking.activity(() =>
-        persist(isAllowed, { signal })
+        untilReachable(isAllowed, { signal })
       );
       if (!isStillAllowed) await interrupt(new Expelled());
       await this.ensureClaim();
@@ -383,7 +383,7 @@ export function durableRun(parts: RunParts) {
       // renewed.
       while (!isSure(claim)) {
         const isRenewed = await parking.activity(() =>
-          persist(renew, { signal })
+          untilReachable(renew, { signal })
         );
         if (!isRenewed) await interrupt(new Parked());
       }
@@ -393,7 +393,7 @@ export function durableRun(parts: RunParts) {
     /** Stores a step; retries until the database is back. */
     async save(step: Step): Promise<void> {
       const isSaved = await parking.activity(() =>
-        persist(() => store(step), { signal })
+        untilReachable(() => store(step), { signal })
       );
       if (!isSaved) await interrupt(new Parked());
       parking.progressAt = parking.now();

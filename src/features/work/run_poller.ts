@@ -6,7 +6,7 @@
  */
 import { pause } from "../../core/clock.ts";
 import { logRepeated } from "../../core/log/log.ts";
-import { tidy } from "../../core/kv/operations.ts";
+import { bestEffort } from "../../core/kv/operations.ts";
 import { type Claim, type Wake, wakeStore } from "./run_record.ts";
 import { outsideTrace } from "../../core/telemetry/current.ts";
 import { CallerBound } from "../../core/mcp/exchange/limits.ts";
@@ -181,7 +181,7 @@ export class RunPoller {
         // Otherwise the lease would expire, which counts as the death of a
         // process.
         const again = database.now() + AGAIN_SECONDS;
-        await tidy(() => runs.park(claim, again, [], { deaths }));
+        await bestEffort(() => runs.park(claim, again, [], { deaths }));
       });
     }
     const { because } = taken;

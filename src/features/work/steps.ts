@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from "../../core/kv/database.ts";
 import { stepFailuresKey, taskStepKey } from "../../core/kv/keys.ts";
-import { tidy } from "../../core/kv/operations.ts";
+import { bestEffort } from "../../core/kv/operations.ts";
 import type { Claim, RunSize } from "./run_record.ts";
 import {
   deleteText,
@@ -178,7 +178,7 @@ export function stepStore(database: Database) {
     const listed = await database.list<StepRecord>(taskStepKey(taskId));
     for (let i = 0; i < listed.length; i += STEPS_PER_COMMIT) {
       const some = listed.slice(i, i + STEPS_PER_COMMIT);
-      await tidy(() =>
+      await bestEffort(() =>
         database.commit((transaction) => write(transaction, some))
       );
     }

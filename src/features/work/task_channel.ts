@@ -10,7 +10,7 @@ import type { WaitOptions } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Caller, Upstream } from "../../core/caller.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { persist, tidy } from "../../core/kv/operations.ts";
+import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import type { NewRun } from "./run_record.ts";
 import { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Link, PersonPages, Work } from "../../core/mcp/exchange/work.ts";
@@ -95,7 +95,7 @@ export class TaskChannel implements Work {
     } = origin);
     const { changes } = origin;
     const tell = (change: () => Promise<void>) =>
-      surroundings.parking.activity(() => persist(change, { signal }));
+      surroundings.parking.activity(() => untilReachable(change, { signal }));
     this.changes = steps
       ? {
         resourceUpdated: (uri) => tell(() => changes.resourceUpdated(uri)),
@@ -115,7 +115,7 @@ export class TaskChannel implements Work {
       );
     this.status = new StatusMessage(
       // A status that cannot be written does not stop the work.
-      (messages) => tidy(() => tasks.setMessages(requestId, messages)),
+      (messages) => bestEffort(() => tasks.setMessages(requestId, messages)),
     );
   }
 
@@ -212,7 +212,9 @@ export class TaskChannel implements Work {
       return await parking.wait({ question: key }, () => ask(key));
     } catch (error) {
       if (unneeded?.aborted) {
-        await persist(() => tasks.withdrawQuestion(requestId, key), { signal });
+        await untilReachable(() => tasks.withdrawQuestion(requestId, key), {
+          signal,
+        });
       }
       throw signal.aborted ? signal.reason : error;
     } finally {

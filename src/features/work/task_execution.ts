@@ -7,7 +7,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { unlessAborted } from "../../core/clock.ts";
 import { HttpError } from "../../core/errors.ts";
-import { persist } from "../../core/kv/operations.ts";
+import { untilReachable } from "../../core/kv/operations.ts";
 import type { Claim } from "./run_record.ts";
 import { nameOfStep, type Step } from "./steps.ts";
 import { fire } from "../../core/mcp/exchange/author_code.ts";
@@ -234,7 +234,7 @@ export class TaskExecution {
     if (claim) {
       // Another process may have the run before this one learns of it.
       this.parking.end();
-      await persist(
+      await untilReachable(
         () => runs.park(claim, database.now()),
         { forMilliseconds: STOP_MILLISECONDS },
         // If the run cannot be parked, its lease expires, and another process
@@ -253,7 +253,7 @@ export class TaskExecution {
       this.origin.endTask(taskId, outcome);
     const save = async (ending: SettledTask) => {
       const end = { ...taskEndOf(ending), statusMessage };
-      const isSaved = await persist(
+      const isSaved = await untilReachable(
         () => tasks.end(taskId, end, claim),
         { signal },
       );
@@ -273,7 +273,7 @@ export class TaskExecution {
     // The process that stored the end of durable work also reports it.
     if (claim) return;
     // A plain task that had ended already was ended by its client.
-    const found = await persist(
+    const found = await untilReachable(
       () => tasks.find(taskId, caller.binding),
       { signal },
     ).catch(() => undefined);

@@ -42,7 +42,7 @@ import { setWake, wakeTwice } from "../../core/store/waiting_work.ts";
 import type { Caller } from "../../core/caller.ts";
 import { HttpError } from "../../core/errors.ts";
 import { unlessErased } from "../../core/store/erased.ts";
-import { persist } from "../../core/kv/operations.ts";
+import { untilReachable } from "../../core/kv/operations.ts";
 
 /** A task of a list, without its result. */
 export interface ListedTask extends Omit<Task, "outcome"> {
@@ -283,7 +283,7 @@ export function taskBeginnings(database: Database) {
           // find it dead.
           const { list = owner.binding, repeat } = task;
           database.background(() =>
-            persist(() => discard(taskId, { list, repeat }), {
+            untilReachable(() => discard(taskId, { list, repeat }), {
               signal: database.closing,
             })
           );

@@ -23,7 +23,7 @@ import {
   type TextRef,
 } from "../../core/kv/texts.ts";
 import { DURABLE_SECONDS } from "../../authoring/durable.ts";
-import { persist, tidy } from "../../core/kv/operations.ts";
+import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import { setWake } from "../../core/store/waiting_work.ts";
 
 /** The time for which an ended task is stored, in seconds. */
@@ -308,7 +308,7 @@ export function taskQuestions(database: Database) {
       { signal, keep }: Asking,
     ): Promise<JsonObject> {
       const seconds = keep ? DURABLE_SECONDS : RUNNING_SECONDS;
-      const ref = await persist(
+      const ref = await untilReachable(
         () =>
           saveText(database, JSON.stringify(question), {
             expiresAt: database.now() + seconds,
@@ -322,7 +322,7 @@ export function taskQuestions(database: Database) {
       let isAsked = false;
       for (;;) {
         let hasRoom = true;
-        await persist(
+        await untilReachable(
           () =>
             changeTask(database, taskId, async (task) => {
               const { questions } = task;
@@ -358,7 +358,7 @@ export function taskQuestions(database: Database) {
           signal,
         );
         // The answer was accepted, so it must arrive.
-        const text = await persist(
+        const text = await untilReachable(
           () => readText(database, answer!.ref),
           { signal },
         );
@@ -366,7 +366,7 @@ export function taskQuestions(database: Database) {
         isDone = true;
         return JSON.parse(text);
       } finally {
-        if (isDone) await tidy(() => removeAnswer(answerKey));
+        if (isDone) await bestEffort(() => removeAnswer(answerKey));
       }
     },
 

@@ -8,7 +8,7 @@
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { within } from "../../core/clock.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
-import { persist, tidy } from "../../core/kv/operations.ts";
+import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import { taskRunStore } from "./task_runs.ts";
 import type { Task, TaskStore } from "./tasks.ts";
 import { type Poller, RunPoller } from "./run_poller.ts";
@@ -144,7 +144,7 @@ export class TaskRegistry {
       const { channel, signal } = execution;
       const isStopping = this.#stopping.signal.aborted;
       if (isStopping || !take({ ...task, statusMessage }, channel)) {
-        const done = tidy(() => tasks.discard(taskId, { list, repeat }));
+        const done = bestEffort(() => tasks.discard(taskId, { list, repeat }));
         return { task, done: done.finally(() => this.#room.leave(origin)) };
       }
       signal.addEventListener("abort", () => {
@@ -211,7 +211,7 @@ export class TaskRegistry {
     const parts = this.#parts;
     const { runs, database, stopping: signal } = parts;
     const { taskId, run: { deaths, version: firstVersion = 1 } } = claim;
-    const resumed = await persist(async () => {
+    const resumed = await untilReachable(async () => {
       // Read after the claim, because the previous process could store steps
       // until the claim.
       const steps = await parts.steps.list(taskId);

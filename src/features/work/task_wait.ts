@@ -7,7 +7,7 @@
  */
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
-import { persist } from "../../core/kv/operations.ts";
+import { untilReachable } from "../../core/kv/operations.ts";
 import { isTerminal } from "./task_record.ts";
 import type { Task } from "./tasks.ts";
 import type { LastingCall } from "./task_engine.ts";
@@ -78,7 +78,7 @@ export class TaskRelay {
     const { method, params } = forGeneration(question, call);
     call.request(new AskedQuestion(method, params, key), asked.signal)
       .then((answer) =>
-        persist(() => tasks.answer(taskId, { [key]: answer }), asked)
+        untilReachable(() => tasks.answer(taskId, { [key]: answer }), asked)
       )
       .then(
         () => {
@@ -167,9 +167,10 @@ export async function waitForTask(
       // While the database is away the task continues, and the call has to
       // return its ID.
       const last = seen;
-      const next = await persist(() => tasks.next(last, binding, waiting), {
-        signal: waiting,
-      });
+      const next = await untilReachable(
+        () => tasks.next(last, binding, waiting),
+        { signal: waiting },
+      );
       if (next === undefined) return undefined;
       seen = next;
     }

@@ -13,7 +13,7 @@ import {
   type WaitStore,
 } from "../questions/waits.ts";
 import { askInTurn } from "../../core/mcp/exchange/in_turn.ts";
-import { persist, tidy } from "../../core/kv/operations.ts";
+import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import { listOfWaits } from "./run_record.ts";
 import { type LimitKey, MANY } from "../../core/mcp/exchange/limits.ts";
 import type { DurableSteps } from "./durable_steps.ts";
@@ -65,7 +65,7 @@ export async function waitForWebhook(
   const opened = run.hasKept(opening) ? undefined : await askInTurn(
     parking,
     () =>
-      persist(
+      untilReachable(
         () => waits.open(waiting, { message }, { seconds, most }),
         { signal },
       ),
@@ -80,7 +80,7 @@ export async function waitForWebhook(
   });
   const end = `wait ${id}: end`;
   const wait = await parking.activity(() =>
-    persist(() => waits.findByAsker(waiting), { signal })
+    untilReachable(() => waits.findByAsker(waiting), { signal })
   );
   const over = new AbortController();
   const slept = run.sleep(
@@ -98,16 +98,18 @@ export async function waitForWebhook(
     // This run is about to be told so, and must not take the missing record for
     // the end of the time.
     const answered = waits.settled(wait, ending)
-      .then(() => persist(() => waits.read(wait), { signal }))
+      .then(() => untilReachable(() => waits.read(wait), { signal }))
       .then((left) => left ? undefined : slept);
     await Promise.race([answered, slept]).finally(() => over.abort());
   }
   await slept;
   const { answer } = await run.repeatableStep(end, async () => {
     const answer = wait &&
-      await persist(() => waits.close(wait), { signal });
+      await untilReachable(() => waits.close(wait), { signal });
     return answer ? { answer: answer.data } : {};
   });
-  if (wait) await parking.activity(() => tidy(() => waits.withdraw(wait)));
+  if (wait) {
+    await parking.activity(() => bestEffort(() => waits.withdraw(wait)));
+  }
   return answer;
 }

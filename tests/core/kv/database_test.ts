@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from "../../../src/core/kv/database.ts";
 import { KvUsageError } from "../../../src/core/kv/kv_error.ts";
-import { whileLocked } from "../../../src/core/kv/operations.ts";
+import { untilUnlocked } from "../../../src/core/kv/operations.ts";
 import { fiftyAtOnce, test } from "../../kit/databases.ts";
 import { losing } from "../../kit/overtaken_kv.ts";
 import { HastyTimers } from "../../kit/timers.ts";
@@ -235,7 +235,7 @@ test.inMemory("few operations hang side by side, and what gave up in the queue i
 
 Deno.test("whileLocked() tries again while the database is locked", async () => {
   let tries = 0;
-  const value = await whileLocked(() => {
+  const value = await untilUnlocked(() => {
     if (++tries < 5) throw new TypeError("database is locked");
     return Promise.resolve("here");
   });

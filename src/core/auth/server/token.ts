@@ -20,7 +20,7 @@ import {
   printTokenResponse,
 } from "../../oauth/refresh_token.ts";
 import { now } from "../../clock.ts";
-import { tidy } from "../../kv/operations.ts";
+import { bestEffort } from "../../kv/operations.ts";
 import { readParameters } from "../../http/body.ts";
 import { networkOf } from "../../http/client_address.ts";
 import { Buckets, type Rate } from "../../http/buckets.ts";
@@ -126,7 +126,7 @@ export function tokenEndpoint(
         const tokens = await issue(c, known);
         c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
         waiveRate(c);
-        await tidy(() => clients.keepDocuments(client));
+        await bestEffort(() => clients.keepDocuments(client));
         if (client.isConfigured) clientUses.touch(client.clientId);
         return c.json(printTokenResponse(tokens, now(clock)));
       },

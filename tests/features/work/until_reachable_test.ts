@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { StorageError } from "../../../src/core/errors.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
-import { persist, tidy } from "../../../src/core/kv/operations.ts";
+import { bestEffort, untilReachable } from "../../../src/core/kv/operations.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { test } from "../../kit/databases.ts";
 import { countedSignal } from "../../kit/counted_signal.ts";
@@ -18,14 +18,14 @@ function failing(times: number, error: unknown = new StorageError()) {
 }
 
 Deno.test("persist() repeats what fails for want of a database, and nothing else", async () => {
-  assert.equal(await persist(failing(2), {}), 3);
+  assert.equal(await untilReachable(failing(2), {}), 3);
   const other = new Error("no");
-  await assert.rejects(persist(failing(1, other), {}), other);
+  await assert.rejects(untilReachable(failing(1, other), {}), other);
 });
 
 Deno.test("persist() ends with the last failure once no one waits or the time is over", async () => {
   const signal = AbortSignal.abort();
-  await assert.rejects(persist(failing(1), { signal }), StorageError);
+  await assert.rejects(untilReachable(failing(1), { signal }), StorageError);
   using time = new SteadyTime();
   let tries = 0;
   const trying = () => {
@@ -33,13 +33,16 @@ Deno.test("persist() ends with the last failure once no one waits or the time is
     time.tick(0.05);
     return Promise.reject(new StorageError());
   };
-  await assert.rejects(persist(trying, { forMilliseconds: 50 }), StorageError);
+  await assert.rejects(
+    untilReachable(trying, { forMilliseconds: 50 }),
+    StorageError,
+  );
   assert.equal(tries, 1);
 });
 
 Deno.test("persist() ends its pause once no one waits, and leaves no timer and no listener", async () => {
   const { abort, signal, listeners } = countedSignal();
-  const ending = persist(failing(2), { signal });
+  const ending = untilReachable(failing(2), { signal });
   // Here the first failure has happened.
   await Promise.resolve().then(() => {}).then(() => {});
   assert.equal(listeners(), 1);
@@ -49,8 +52,8 @@ Deno.test("persist() ends its pause once no one waits, and leaves no timer and n
 });
 
 Deno.test("tidy() leaves what the database does not take, and hides no other fault", async () => {
-  await tidy(failing(1));
-  await assert.rejects(tidy(failing(1, new TypeError("no"))), TypeError);
+  await bestEffort(failing(1));
+  await assert.rejects(bestEffort(failing(1, new TypeError("no"))), TypeError);
 });
 
 test.inMemory("an id longer than any of ours is unknown, not too long for the database", async ({ kv }) => {
