@@ -14,8 +14,8 @@ import type { Allowance, Payment, Payments } from "./payments.ts";
 import type { Random } from "./random.ts";
 import type { Order, Orders, Part } from "./work.ts";
 import { PARTS } from "./work.ts";
-import type { Answer } from "./server_process.ts";
-import { OBEYED_SECONDS, type World } from "./world.ts";
+import type { Answer, ServerProcess } from "./server_process.ts";
+import { type Issued, OBEYED_SECONDS, type World } from "./world.ts";
 
 /** The words of a 503 for the database, also in a stream. */
 const UNAVAILABLE = /Storage is unavailable/;
@@ -48,6 +48,8 @@ interface Grant {
 
 /** Sends requests to the processes of the world, until they are answered. */
 class WorldSender extends Sender {
+  #last?: ServerProcess;
+
   constructor(private readonly world: World, private readonly orders: Orders) {
     super();
   }
@@ -58,7 +60,9 @@ class WorldSender extends Sender {
       this.world,
       () => this.#sendOnce(path, init, order),
     );
-    return new Response(answer.text === "" ? null : answer.text, answer);
+    const { text, process } = answer;
+    const response = new Response(text === "" ? null : text, answer);
+    return Object.assign(response, { process });
   }
 
   async #sendOnce(
@@ -70,7 +74,9 @@ class WorldSender extends Sender {
     let count = 0;
     let answer: Answer | undefined;
     try {
-      answer = await world.send(BASE_URL + path, init, () => count++);
+      const onSent = () => void count++;
+      answer = await world.send(BASE_URL + path, init, onSent, this.#last);
+      this.#last = answer.process;
       return answer;
     } finally {
       if (order && (!answer || count > 1)) order.mayBeSeveral = true;
@@ -87,6 +93,8 @@ export class App {
   readonly #works: { order: Order; id: string }[] = [];
   /** The payments that have not ended. */
   readonly #payments = new Set<Payment>();
+  /** The process that sent each answer. */
+  readonly #answerers = new WeakMap<Json, ServerProcess>();
   allowance: Allowance = {};
   #pauses = 0;
   #client?: Client;
@@ -197,7 +205,7 @@ export class App {
       await this.#look();
       await this.#call();
       await this.#profile("profile");
-      await this.#profile("elsewhere");
+      if (!this.person.hasLeft) await this.#profile("elsewhere");
       await this.#profile("balance");
       await this.#payOn();
     }
@@ -252,9 +260,13 @@ export class App {
     }
   }
 
-  /** Redeems a code. `isCertain`: every answer has come, and none was repeated. */
+  /**
+   * Redeems a code. `isCertain`: every answer has come, and each 503 was written
+   * down.
+   */
   async #redeem(code: string): Promise<{ answer: Answer; isCertain: boolean }> {
-    let isCertain = true;
+    let isCut = false;
+    const refusals: Issued[] = [];
     const { clientId, verifier, redirectUri } = this.#client!;
     const body = new URLSearchParams({
       grant_type: "authorization_code",
@@ -264,20 +276,23 @@ export class App {
       redirect_uri: redirectUri,
     });
     const { world } = this;
-    const answer = await insist(
-      world,
-      () =>
-        world.send(`${BASE_URL}/token`, {
+    const answer = await insist(world, async () => {
+      try {
+        const answer = await world.send(`${BASE_URL}/token`, {
           method: "POST",
           body: `${body}`,
           headers: FORM,
-        })
-          .catch((error) => {
-            isCertain = false;
-            throw error;
-          }),
-    );
-    return { answer, isCertain };
+        });
+        const { status, process } = answer;
+        if (status === 503) refusals.push({ process, at: world.seconds });
+        return answer;
+      } catch (error) {
+        isCut = true;
+        throw error;
+      }
+    });
+    const mayOwe = refusals.some((refusal) => world.mayOwe(refusal));
+    return { answer, isCertain: !isCut && !mayOwe };
   }
 
   get #headers(): HeadersOf {
@@ -333,6 +348,9 @@ export class App {
     }
     if (response.status !== 200 && isRepeatable) {
       world.breaks(`${method} was answered ${response.status}: ${text}`);
+    }
+    if (message && "process" in response) {
+      this.#answerers.set(message, response.process as ServerProcess);
     }
     return message;
   }
@@ -567,6 +585,7 @@ export class App {
     const { person, world } = this;
     const before = person.isSettled ? person.changesBegun : undefined;
     const leads = this.random.chance(0.1) && !world.faults.isOver;
+    const since = world.seconds;
     const message = await this.#send("tools/call", {
       name,
       ...name === "balance" && { arguments: { leads } },
@@ -577,7 +596,8 @@ export class App {
     const service = ACTING[name];
     // A token that is refused is renewed, at the latest by the next call.
     if (/^401|does not give access now/.test(text) && service !== "bank") {
-      world.services[service].checkRefusal(person.name);
+      const process = this.#answerers.get(message)!;
+      world.services[service].checkRefusal(person.name, process, since);
     }
     const named = /\bperson\d+/.exec(text)?.[0] ?? person.name;
     if (named !== person.name) {

@@ -84,8 +84,11 @@ export class Faults {
   readonly #seed: number;
   readonly #weights = new Map<string, number>();
 
+  readonly #without: readonly string[];
+
   constructor({ seed, without = [] }: Simulation) {
     this.#seed = seed;
+    this.#without = without;
     const random = new Random(seed, "faults");
     for (const fault of Object.keys(FAULTS) as Fault[]) {
       const isThere = random.chance(0.5);
@@ -94,6 +97,13 @@ export class Faults {
       if (isThere && !without.includes(fault)) this.shares.set(fault, share);
       this.#random.set(fault, new Random(seed, fault));
     }
+  }
+
+  /** True if a fault may happen; the last ones do so in every seed. */
+  mayHappen(fault: Fault): boolean {
+    return this.isOver
+      ? !this.#without.includes(fault)
+      : this.shares.has(fault);
   }
 
   /** Decides if a fault happens now. @param weight makes it so often as likely */

@@ -27,6 +27,16 @@ const MAX_DELAY_MILLISECONDS = 90_000;
 /** The weight of a fault at a commit: what is lost matters most there. */
 const AT_COMMIT = 3;
 
+/** The lease of an account, which its holder has while it refreshes tokens. */
+export interface AccountLease {
+  owner: Owner;
+  /** The time at which it was taken. */
+  at: number;
+  leaseUntil: number;
+  /** The mark by which its record is given up. */
+  mark?: string;
+}
+
 /** An operation that a fault has struck, for those who excuse what follows. */
 export type OnFault = (owner: Owner, fault: string) => void;
 
@@ -36,8 +46,10 @@ export class FaultyDatabase {
   stalledUntil = 0;
   /** The holder of each lease of a task, and the time at which it was renewed. */
   readonly #leases = new Map<string, { name: string; at: number }>();
-  /** The last process to take the lease of an account, by the account's key. */
-  readonly #refreshing = new Map<string, Owner>();
+  /** The lease of each account that has one, by the account's key. */
+  readonly #leased = new Map<string, AccountLease>();
+  /** The time at which the last lease of an account ended. */
+  readonly #leasedUntil = new Map<string, number>();
   /** The mark of each task that was never changed. */
   readonly #marks = new Map<string, string>();
   /** The time at which each mark was written down as given up. */
@@ -51,7 +63,11 @@ export class FaultyDatabase {
     private readonly random: Random,
     private readonly onFault: OnFault,
     /** Called as a process begins an operation. */
-    private readonly onOperation: (owner: Owner, label: string) => void,
+    private readonly onOperation: (
+      owner: Owner,
+      label: string,
+      taskId?: string,
+    ) => void,
     /** Called when a process has taken a run whose lease is younger than it may be. */
     private readonly onEarly: (words: string) => void,
     private readonly isRemote: boolean,
@@ -90,7 +106,7 @@ export class FaultyDatabase {
     const parts: ((atomic: KvAtomic) => void)[] = [];
     const keys: string[] = [];
     const values = new Map<string, { id: string; value: unknown }>();
-    const accounts = new Map<string, boolean>();
+    const accounts = new Map<string, Omit<AccountLease, "owner" | "at">>();
     const givenUp: string[] = [];
     const commit = async () => {
       const atomic = this.kv.atomic();
@@ -102,9 +118,8 @@ export class FaultyDatabase {
       for (const mark of givenUp) {
         this.#givenUp.set(mark, this.scheduler.milliseconds / 1000);
       }
-      for (const [key, isLeased] of accounts) {
-        if (isLeased) this.#refreshing.set(key, owner);
-        else this.#refreshing.delete(key);
+      for (const [key, lease] of accounts) {
+        this.#watchAccount(owner, key, lease);
       }
       return result;
     };
@@ -120,28 +135,45 @@ export class FaultyDatabase {
         values.set(String(key[0]), { id: String(key[1]), value: copy });
         if (key[0] === "given-up") givenUp.push(String(key[1]));
         if (key[0] === "account") {
-          accounts.set(key.join(), Object(copy).leaseUntil !== undefined);
+          accounts.set(key.join(), Object(copy));
         }
         return operation;
       },
       delete: (key) => {
         parts.push((atomic) => atomic.delete(key));
         keys.push(`-${String(key[0])}`);
+        if (key[0] === "account") accounts.set(key.join(), { leaseUntil: 0 });
         return operation;
       },
-      commit: () => this.#run(owner, `commit ${keys}`, commit, true),
+      commit: () =>
+        this.#run(
+          owner,
+          `commit ${keys}`,
+          commit,
+          true,
+          values.get("task-run")?.id,
+        ),
     };
     return operation;
   }
 
   /**
-   * True if a process has died with the lease of one of a person's accounts: each
-   * other process watches it for a minute from the first call that needs it.
+   * True if one of a person's accounts has a lease, or had one since a time. If
+   * its process died, each other watches it for a minute from the first call
+   * that needs it.
    */
-  isLeftLeased(subject: string): boolean {
+  wasLeased(subject: string, since: number): boolean {
     const prefix = accountKey(subject).join();
-    return [...this.#refreshing].some(([key, owner]) =>
-      owner.isDead && key.startsWith(prefix)
+    return [...this.#leased.keys()].some((key) => key.startsWith(prefix)) ||
+      [...this.#leasedUntil].some(([key, at]) =>
+        key.startsWith(prefix) && at >= since
+      );
+  }
+
+  /** The leases of accounts, without those of calls that were given up. */
+  get leases(): AccountLease[] {
+    return [...this.#leased.values()].filter(({ mark = "" }) =>
+      !this.#givenUp.has(mark)
     );
   }
 
@@ -156,6 +188,19 @@ export class FaultyDatabase {
    */
   givenUpAt(taskId: string): number | undefined {
     return this.#givenUp.get(this.#marks.get(taskId) ?? "");
+  }
+
+  #watchAccount(
+    owner: Owner,
+    key: string,
+    { leaseUntil, mark }: Omit<AccountLease, "owner" | "at">,
+  ): void {
+    const at = this.scheduler.milliseconds / 1000;
+    if (!leaseUntil) {
+      if (this.#leased.delete(key)) this.#leasedUntil.set(key, at);
+    } else if (this.#leased.get(key)?.leaseUntil !== leaseUntil) {
+      this.#leased.set(key, { owner, at, leaseUntil, mark });
+    }
   }
 
   #watchTask(task?: { id: string; value: unknown }): void {
@@ -200,10 +245,11 @@ export class FaultyDatabase {
     label: string,
     operation: () => Promise<T>,
     isCommit = false,
+    taskId?: string,
   ): Promise<T> {
     const { scheduler, faults, random } = this;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.onOperation(owner, label);
+    this.onOperation(owner, label, taskId);
     // A process that dies or stops here may not have sent it yet.
     const isStruck = owner.isDead ||
       owner.stoppedUntil > scheduler.milliseconds;

@@ -1,7 +1,7 @@
 /**
  * The habits of clients and people in a simulation: their acts, and how often
  * they do each. The seed decides that, as it decides the faults: some simulations
- * are nearly all durable work, and others have nearly none.
+ * are nearly all durable work or accounts, and others have nearly none.
  *
  * @module
  */
@@ -35,7 +35,16 @@ export type Act = keyof typeof ACTS;
 
 /** The acts of durable work. */
 const WORK: readonly string[] = ["work", "look"];
-/** The factor of the shares of durable work, or of all the rest, in some seeds. */
+/** The acts with accounts at other services. */
+const ACCOUNTS: readonly string[] = ["profile", "elsewhere"];
+/** The acts that are seldom in a seed. */
+const SOME_SELDOM: readonly ((act: string) => boolean)[] = [
+  (act) => WORK.includes(act),
+  (act) => !WORK.includes(act),
+  (act) => !ACCOUNTS.includes(act),
+  () => false,
+];
+/** The factor of their shares. */
 const SELDOM = 0.1;
 
 export class Habits {
@@ -45,12 +54,12 @@ export class Habits {
 
   constructor({ seed }: Simulation) {
     const random = new Random(seed, "habits");
-    const seldom = random.pick(["work", "rest", "nothing"]);
+    const isSeldom = random.pick(SOME_SELDOM);
     this.pauseSeconds = 4 * 10 ** random.between(-1.3, 0);
     this.#shares = Object.entries(ACTS).map(([act, usual]) => ({
       act: act as Act,
       share: usual * 10 ** random.between(-1, 1) *
-        (seldom === (WORK.includes(act) ? "work" : "rest") ? SELDOM : 1),
+        (isSeldom(act) ? SELDOM : 1),
     }));
   }
 

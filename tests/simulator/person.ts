@@ -55,6 +55,8 @@ export class Person {
     bank: { isThere: false },
   };
   readonly apps: App[] = [];
+  /** True once this person uses the other MCP server no more. */
+  hasLeft = false;
   /** The number of times that this person began to erase everything. */
   erasures = 0;
   /** The number of erasures that are under way. */
@@ -67,6 +69,8 @@ export class Person {
   #isPausing = false;
   /** The browser of their last visit. */
   #browser: Browser;
+  /** Settles once an erasure during which nothing else changes is over. */
+  #alone?: Promise<void>;
   /** The number of changes to accounts that are under way. */
   #changes = 0;
   changesBegun = 0;
@@ -279,6 +283,7 @@ export class Person {
   async connect(link: string): Promise<void> {
     const { world, name } = this;
     const service = serviceOf(link);
+    await this.#alone;
     await this.#change(async (_isAlone, isCertain) => {
       let key = "";
       const end = await this.visit("connect an account", async (browser) => {
@@ -321,6 +326,7 @@ export class Person {
     service = this.world.random.pick(SERVICES),
   ): Promise<void> {
     const { world, name } = this;
+    await this.#alone;
     await this.#change(async (isAlone, isCertain) => {
       await this.visit("disconnect an account", async (browser) => {
         const page = await this.open(browser, `${BASE_URL}/account/accounts`);
@@ -346,6 +352,21 @@ export class Person {
     });
   }
 
+  /**
+   * Disconnects an account for good, as the last process dies that revokes it.
+   * The last refresh of the tokens of another fails.
+   */
+  async leave(): Promise<void> {
+    const { world } = this;
+    this.hasLeft = true;
+    await this.connect(`${CONNECT}crm`);
+    await this.connect(`${CONNECT}other`);
+    world.trap("death", /-revocation,revocation/);
+    await this.disconnect("other");
+    if (world.random.chance(0.5)) world.trap("amnesia");
+    else world.trap("silence", /^\/token$/);
+  }
+
   /** Notes that accounts are not there any more. */
   #lose(...services: readonly ServiceName[]): void {
     for (const service of services) this.accounts[service] = { isThere: false };
@@ -355,6 +376,7 @@ export class Person {
   async block(): Promise<void> {
     const { world, world: { random }, subject, apps } = this;
     if (world.blocked.has(subject)) return;
+    await this.#alone;
     await this.#change(async () => {
       this.erasures++;
       this.#erasing++;
@@ -379,11 +401,20 @@ export class Person {
     void world.sleep(60).then(() => this.#erasing--);
   }
 
-  /**
-   * Erases everything of this person, while another tab of theirs keeps an
-   * account.
-   */
+  /** Erases everything of this person, mostly while nothing else changes. */
   async erase(): Promise<void> {
+    const { world } = this;
+    if (this.#alone || world.random.chance(0.2)) return await this.#erase();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#alone = promise;
+    while (!this.isSettled) await world.sleep(1);
+    await this.#erase();
+    this.#alone = undefined;
+    resolve();
+  }
+
+  /** Does so while another tab keeps an account, whose process may stop. */
+  async #erase(): Promise<void> {
     const { world, apps, name, subject } = this;
     await this.#change(async (isAlone, isCertain) => {
       this.erasures++;
@@ -393,6 +424,7 @@ export class Person {
         "open another tab",
         (browser) => this.#wayBack(browser),
       );
+      const free = world.trap("stop", /^commit account,account/);
       let keeping: Promise<unknown> | undefined;
       await this.visit("erase everything", async (browser) => {
         await this.open(browser);
@@ -407,6 +439,7 @@ export class Person {
       this.#erasing--;
       for (const end of ends) end();
       await keeping;
+      free();
       if (isCertain()) world.services.bank.expectEnd(name);
       await world.sleep(2);
       const prefix = accountKey(subject);

@@ -4,17 +4,8 @@
  *
  * @module
  */
-import { EVENTS, FAULTS, type Simulation } from "./faults.ts";
+import { FAULTS, type Simulation } from "./faults.ts";
 import { type Outcome, simulate, type Surroundings } from "./simulation.ts";
-
-/** All that may be left out. */
-const PARTS = [
-  ...EVENTS,
-  ...Object.keys(FAULTS).filter((fault) =>
-    !(EVENTS as readonly string[]).includes(fault)
-  ),
-  ...["app11", "app12", "app21", "app22"],
-];
 
 /** Names the kind of promise that was broken, without names and numbers. */
 export function kindOf({ broken }: Outcome): string | undefined {
@@ -36,9 +27,17 @@ export async function shrink(
     if (isSame) least = tried;
     return isSame;
   };
-  for (const part of PARTS) {
-    await attempt({ without: [...least.simulation.without ?? [], part] });
-  }
+  /** Leaves out all of some parts, or else as many as it can. */
+  const leaveOut = async (parts: readonly string[]): Promise<void> => {
+    const { without = [] } = least.simulation;
+    if (await attempt({ without: [...without, ...parts] })) return;
+    if (parts.length < 2) return;
+    const middle = parts.length >> 1;
+    await leaveOut(parts.slice(0, middle));
+    await leaveOut(parts.slice(middle));
+  };
+  await leaveOut(Object.keys(FAULTS));
+  await leaveOut(outcome.apps);
   // The events after the last step were not needed.
   if (least.steps < least.simulation.steps) {
     await attempt({ steps: least.steps });

@@ -25,6 +25,8 @@ const MAX_END_STEPS = 2_000_000;
 export interface Outcome {
   simulation: Simulation;
   steps: number;
+  /** The names of its clients. */
+  apps: string[];
   /** The time that passed in it. */
   seconds: number;
   /** The fingerprint of all that has happened. */
@@ -70,7 +72,13 @@ export async function simulate(
     void scheduler.as(undefined, async () => {
       const known = work.known[n];
       const quick = world.random.chance(0.5) ? 0.2 : 60;
-      await world.sleep(world.random.between(0, quick));
+      const { promise, resolve } = Promise.withResolvers<void>();
+      world.webhooks.set(work.id, resolve);
+      await Promise.race([
+        world.sleep(world.random.between(0, quick)),
+        promise,
+      ]);
+      world.webhooks.delete(work.id);
       for (let tries = 1;; tries++) {
         const data = { from: work.id, tries };
         const { text, status } = await insist(
@@ -88,7 +96,7 @@ export async function simulate(
           if (known.accepted !== undefined) {
             world.breaks(`a webhook of ${work.id} was accepted twice`);
           }
-          known.accepted = JSON.stringify(data);
+          known.accepted = { text: JSON.stringify(data), at: world.seconds };
         }
         return;
       }
@@ -96,8 +104,10 @@ export async function simulate(
   };
   const apps: App[] = [];
   const people = 1 + random.below(3);
+  const everyone: Person[] = [];
   for (let n = 1; n <= people; n++) {
     const person = new Person(world, `person${n}`);
+    everyone.push(person);
     const count = 1 + random.below(3);
     for (let m = 1; m <= count; m++) {
       const name = `app${n}${m}`;
@@ -122,10 +132,14 @@ export async function simulate(
       await world.sleep(5);
       world.services.crm.checkEnds();
       world.services.other.checkEnds();
+      world.checkLeases();
     }
   });
   while (scheduler.steps < steps && !world.broken) await scheduler.step();
   world.heal();
+  for (const person of everyone) {
+    void scheduler.as(undefined, () => person.leave());
+  }
   const end = world.seconds + END_SECONDS;
   const last = scheduler.steps + MAX_END_STEPS;
   const rest = () => apps.flatMap(({ unfinished }) => unfinished);
@@ -140,6 +154,7 @@ export async function simulate(
   return {
     simulation,
     steps: scheduler.steps,
+    apps: apps.map(({ name }) => name),
     seconds: world.seconds,
     trace: scheduler.trace,
     broken: world.broken,

@@ -14,7 +14,7 @@ const FRESH_SECONDS = 20;
 /** Clocks that differ by more are not kept by NTP. */
 const MAX_AHEAD_MILLISECONDS = 5000;
 /** A token that is refused is renewed within this time. */
-const RENEWED_SECONDS = 10;
+const RENEWED_SECONDS = 5;
 /** The time in which a service learns of an end, also if a process dies. */
 const TOLD_SECONDS = 75;
 
@@ -141,25 +141,32 @@ export class StrictService extends TokenRules {
   #forgetSome(token: string): void {
     const { world } = this;
     const grant = this.grants.find(({ access }) => access.has(token));
-    if (!grant || !world.faults.strikes("amnesia", 10)) return;
+    if (!grant) return;
     const { seconds } = world;
-    if (seconds - (this.#forgotten.get(grant) ?? -Infinity) < 120) return;
+    const last = this.#forgotten.get(grant) ?? -Infinity;
+    const isForgotten = world.springs("amnesia") ||
+      seconds - last > 120 && world.faults.strikes("amnesia", 50);
+    if (!isForgotten) return;
+    // Then the renewal may fail, too.
+    if (world.faults.isOver || world.random.chance(0.5)) {
+      world.trap("silence", /^\/token$/);
+    }
     this.#forgotten.set(grant, seconds);
     this.#ends.set(token, 0);
   }
 
   /** Checks that a refused token is not the end of what its person can do. */
-  checkRefusal(account: string): void {
+  checkRefusal(account: string, process: ServerProcess, since: number): void {
     const { world } = this;
+    const from = since - RENEWED_SECONDS;
     const grant = this.grantOf(account);
     const age = world.seconds - (this.#issued.get(grant!)?.at ?? -Infinity);
-    if (!world.isQuiet(RENEWED_SECONDS) || grant?.isEnded) return;
+    const isSound = world.isSound(process, world.seconds - from);
+    if (!isSound || grant?.isEnded) return;
     if (world.processes.some(isAhead) || this.isLost(account)) return;
-    // No one refreshes before the lease of a process that has died has lapsed.
-    if (world.database.isLeftLeased(`github:${account}`)) return;
-    if (world.seconds - (world.lostAt.get(this.origin) ?? -Infinity) < 5) {
-      return;
-    }
+    // Another may have refreshed them at the same time, or have died.
+    if (world.database.wasLeased(`github:${account}`, from)) return;
+    if (world.lostBy.get(process)! > from) return;
     world.breaks(
       `${this.name} refused a token of ${account}, and it was not renewed in ${
         age.toFixed(1)

@@ -30,8 +30,11 @@ export type Part = typeof PARTS[number];
 
 /** The longest time of work that is no durable one. */
 const PLAIN_SECONDS = 60;
-/** A plain task has ended so long after everything is well, at the latest. */
-const PLAIN_END_SECONDS = 180;
+/**
+ * A plain task has ended so long after everything is well, and durable work goes
+ * on after its answer, at the latest.
+ */
+const WELL_SECONDS = 180;
 
 /** The longest time of a webhook: far longer than the simulation. */
 const WEBHOOK_SECONDS = 24 * 3600;
@@ -51,8 +54,8 @@ interface Known {
   once: Set<string>;
   /** The value that `run` was given, as JSON: from then on it is kept. */
   value?: string;
-  /** The data of a webhook that was told that it is the answer. */
-  accepted?: string;
+  /** The data of a webhook that was told that it is the answer, and when. */
+  accepted?: { text: string; at: number };
 }
 
 /** A task as its own code saw it. */
@@ -220,12 +223,7 @@ export class Orders {
     const { name, taskId = id, refusals, mayBeSeveral } = order;
     const { world } = this;
     if (taskId === id || mayBeSeveral) return;
-    // Such a process could not write down that it had given the call up.
-    const isExcused = refusals.some(({ process, at }) =>
-      process.isDead || process.isEnding ||
-      process.stoppedUntil > at * 1000
-    );
-    if (isExcused) return;
+    if (refusals.some((refusal) => world.mayOwe(refusal))) return;
     world.breaks(
       `${id} is done for ${name}, whose call was answered with 503, and then ` +
         `with ${taskId}`,
@@ -244,8 +242,19 @@ export class Orders {
     }
     const { at } = this.works.get(id)?.begun ?? { at: 0 };
     const passed = world.seconds - Math.max(at, world.wellSince);
-    if (parts.length > 0 || !(passed > PLAIN_END_SECONDS)) return;
+    if (passed > WELL_SECONDS) this.#checkAnswered(id);
+    if (parts.length > 0 || !(passed > WELL_SECONDS)) return;
     world.breaks(`${name} (${id}) has not ended in ${passed.toFixed(0)} s`);
+  }
+
+  /** Checks that work does not wait for a webhook that has come. */
+  #checkAnswered(id: string): void {
+    const { world } = this;
+    for (const { value, accepted } of this.works.get(id)?.known ?? []) {
+      const passed = world.seconds - (accepted?.at ?? Infinity);
+      if (value !== undefined || passed <= WELL_SECONDS) continue;
+      world.breaks(`${id} waits ${passed.toFixed(0)} s after its webhook came`);
+    }
   }
 
   /** Notes that a person has answered a page of a task: it asks no second time. */
@@ -361,11 +370,11 @@ export class Orders {
             }`,
           );
         }
-        if (accepted !== undefined && accepted !== JSON.stringify(data)) {
+        if (accepted && accepted.text !== JSON.stringify(data)) {
           this.world.breaks(
             `${work.id} was given another answer than the one that was accepted: ${
               JSON.stringify(data)
-            } for ${accepted}`,
+            } for ${accepted.text}`,
           );
         }
         return data;

@@ -12,7 +12,7 @@ import type { OAuthAccount, PersonalKey } from "../../src/mod.ts";
 import type { Kv } from "../../src/core/kv/kv.ts";
 import { SECRETS_KEY } from "../kit/key_service.ts";
 import { BASE_URL } from "../kit/server.ts";
-import { EVENTS, Faults, type Simulation } from "./faults.ts";
+import { EVENTS, type Fault, Faults, type Simulation } from "./faults.ts";
 import { FaultyDatabase } from "./faulty_database.ts";
 import { Random } from "./random.ts";
 import { type Owner, Scheduler } from "./scheduler.ts";
@@ -44,6 +44,19 @@ const MOMENTS: Partial<Record<typeof EVENTS[number], RegExp>> = {
   death: /-revocation,revocation/,
 };
 const AT_MOMENT = 4;
+/** The commit that parks a run. */
+const PARKS = /task-run,-task-lease/;
+/** The weight of a stop as a run is parked whose webhook is then answered. */
+const AT_PARKING = 100;
+
+/** A sound process has released the lease of an account within this time. */
+const RELEASED_SECONDS = 20;
+
+/** A fault that awaits the first operation or exchange of a kind. */
+interface Trap {
+  fault: Fault;
+  at: RegExp;
+}
 
 /** A promise of the documentation that does not hold. */
 export class BrokenPromise extends Error {
@@ -80,6 +93,10 @@ export class World implements Disposable {
   readonly blocked = new Map<string, number>();
   /** The time at which an exchange with an origin was lost last. */
   readonly lostAt = new Map<string, number>();
+  /** The same, by the process that asked. */
+  readonly lostBy = new Map<ServerProcess, number>();
+  /** Answers a webhook of a task at once. */
+  readonly webhooks = new Map<string, () => void>();
   /** The first promise that was broken. */
   broken?: BrokenPromise;
   /** The time at which the last fault ended. */
@@ -88,6 +105,7 @@ export class World implements Disposable {
   #troubledAt = 0;
   /** The greatest lead that the clock of any process has had. */
   #mostAheadMilliseconds = 0;
+  readonly #traps = new Set<Trap>();
   #count = 0;
   #release = 1;
   /** The repeated refreshes that have no answer yet, or were a reuse. */
@@ -113,7 +131,8 @@ export class World implements Disposable {
       this.faults,
       new Random(seed, "database"),
       (owner) => this.#trouble(owner),
-      (owner, label) => this.#strike(owner as ServerProcess, label),
+      (owner, label, taskId) =>
+        this.#strike(owner as ServerProcess, label, taskId),
       (words) => this.breaks(words),
       random.chance(0.5),
     );
@@ -173,6 +192,23 @@ export class World implements Disposable {
     this.breaks(`${process.name} ${did} ${passed.toFixed(2)} s after ${end}`);
   }
 
+  /** Checks that no process in no trouble keeps the lease of an account. */
+  checkLeases(): void {
+    for (const { owner, at } of this.database.leases) {
+      const passed = this.seconds - at;
+      const process = owner as ServerProcess;
+      if (passed < RELEASED_SECONDS || process.isDead || process.isEnding) {
+        continue;
+      }
+      if (!this.isSound(process, RELEASED_SECONDS)) continue;
+      this.breaks(
+        `${owner.name} has the lease of an account for ${
+          Math.round(passed)
+        } s, and does not refresh its tokens`,
+      );
+    }
+  }
+
   /** True if a time, in epoch seconds, may have passed by the clock of a process. */
   mayBePast(expiresAt: number): boolean {
     const latest = this.scheduler.clock + this.#mostAheadMilliseconds;
@@ -195,6 +231,12 @@ export class World implements Disposable {
     const { awayUntil, stalledUntil } = this.database;
     return process.troubledAt < since && awayUntil < since &&
       stalledUntil < since;
+  }
+
+  /** True if a process may not have written down that its answer was a 503. */
+  mayOwe({ process, at }: Issued): boolean {
+    return process.isDead || process.isEnding ||
+      process.stoppedUntil > at * 1000;
   }
 
   /** True if nothing has troubled any process for some seconds. */
@@ -242,12 +284,14 @@ export class World implements Disposable {
    * Sends a request to any process.
    *
    * @param onSent is given what settles once a process no longer works on it
+   * @param last the process to which a connection may be open
    * @throws {CutError} when no answer comes
    */
   async send(
     url: string,
     init: RequestInit,
     onSent: (sent: Promise<Answer>) => void = () => {},
+    last?: ServerProcess,
   ): Promise<Answer> {
     const { random, faults } = this;
     const way = random.next() * WAY_MILLISECONDS;
@@ -259,7 +303,8 @@ export class World implements Disposable {
       !isDead && !isEnding
     );
     if (open.length === 0) return await cut();
-    const process = random.pick(open);
+    const isKept = open.includes(last!) && random.chance(0.5);
+    const process = isKept ? last! : random.pick(open);
     const isCut = faults.strikes("cut");
     if (isCut && faults.of("cut").chance(0.3)) return await cut();
     let isGone = false;
@@ -301,20 +346,49 @@ export class World implements Disposable {
     database.awayUntil = database.stalledUntil = scheduler.milliseconds;
     this.wellSince = this.seconds;
     for (const process of this.processes) {
-      process.stoppedUntil = Math.min(
-        process.stoppedUntil,
+      scheduler.resume(process);
+      process.troubledAt = Math.min(
+        process.troubledAt,
         scheduler.milliseconds,
       );
       process.aheadMilliseconds = 0;
     }
   }
 
+  /**
+   * Lets a fault happen to the first operation or exchange of a kind, if it may.
+   * Returns what takes it back.
+   */
+  trap(fault: Fault, at = /^/): () => void {
+    const trap = { fault, at };
+    if (this.faults.mayHappen(fault)) this.#traps.add(trap);
+    return () => void this.#traps.delete(trap);
+  }
+
+  /** True if a fault awaited what happens now. */
+  springs(fault: Fault, label = ""): boolean {
+    const trap = [...this.#traps].find((trap) =>
+      trap.fault === fault && trap.at.test(label)
+    );
+    if (trap) this.#note();
+    return this.#traps.delete(trap!);
+  }
+
   #trouble(owner: Owner): void {
-    (owner as ServerProcess).troubledAt = this.scheduler.milliseconds;
+    const process = owner as ServerProcess;
+    const { milliseconds } = this.scheduler;
+    // One that is stopped stays so.
+    process.troubledAt = Math.max(process.troubledAt, milliseconds);
+  }
+
+  /** Notes that something happens to the whole. */
+  #note(): void {
+    this.#troubledAt = this.seconds;
+    if (this.faults.isOver) this.wellSince = this.seconds;
   }
 
   #start(): void {
-    this.#troubledAt = this.seconds;
+    this.#note();
     const { faults, database, provider, release } = this;
     if (faults.strikes("release", 100)) this.#release++;
     const process = new ServerProcess(`p${++this.#count}`, this.scheduler, {
@@ -361,15 +435,22 @@ export class World implements Disposable {
   }
 
   /** Lets a fault of the whole happen as a process begins an operation. */
-  #strike(process: ServerProcess, label: string): void {
+  #strike(process: ServerProcess, label: string, taskId = ""): void {
     if (/task-run.*task-lease|task-lease.*task-run/.test(label)) {
       this.#resumeOther(process);
+    }
+    const answer = PARKS.test(label) ? this.webhooks.get(taskId) : undefined;
+    if (answer && this.faults.strikes("stop", AT_PARKING)) {
+      this.#stop(process, this.faults.of("stop").between(10_000, 25_000));
+      answer();
     }
     const usual = label.startsWith("commit") ? AT_COMMIT : AT_READ;
     const weight = usual * this.faults.weightOf(label);
     for (const event of EVENTS) {
       const at = MOMENTS[event]?.test(label) ? AT_MOMENT : 1;
-      if (!this.faults.strikes(event, weight * at)) continue;
+      const isStruck = this.springs(event, label) ||
+        this.faults.strikes(event, weight * at);
+      if (!isStruck) continue;
       // The world plans the rest: the process may die.
       this.scheduler.as(
         undefined,
@@ -397,7 +478,7 @@ export class World implements Disposable {
   ): void {
     const { database, scheduler } = this;
     const time = scheduler.milliseconds;
-    this.#troubledAt = this.seconds;
+    this.#note();
     const alive = this.processes.filter(({ isDead }) => !isDead);
     process ??= alive.length > 0 ? random.pick(alive) : undefined;
     switch (event) {
@@ -418,12 +499,14 @@ export class World implements Disposable {
       case "stop":
         if (!process) break;
         // Within a lease in every third case, and longer in another.
-        process.stoppedUntil = time + random.pick([
-          10 ** random.between(2, 4),
-          random.between(10_000, 30_000),
-          random.between(30_000, 100_000),
-        ]);
-        process.troubledAt = process.stoppedUntil;
+        this.#stop(
+          process,
+          random.pick([
+            10 ** random.between(2, 4),
+            random.between(10_000, 30_000),
+            random.between(30_000, 100_000),
+          ]),
+        );
         break;
       case "clock":
         if (!process) break;
@@ -433,7 +516,7 @@ export class World implements Disposable {
           this.#mostAheadMilliseconds,
           process.aheadMilliseconds,
         );
-        process.troubledAt = time;
+        this.#trouble(process);
         break;
       case "restart":
         if (!process || process.isEnding) break;
@@ -453,6 +536,15 @@ export class World implements Disposable {
           () => this.#start(),
         );
     }
+  }
+
+  #stop(process: ServerProcess, milliseconds: number): void {
+    this.#note();
+    process.stoppedUntil = Math.max(
+      process.stoppedUntil,
+      this.scheduler.milliseconds + milliseconds,
+    );
+    process.troubledAt = process.stoppedUntil;
   }
 
   /** Answers a request of a process to a service. */
@@ -480,7 +572,16 @@ export class World implements Disposable {
         return await this.#answerFetch(new Request(location, request));
       },
       owner,
-      () => this.lostAt.set(origin, this.seconds),
+      () => {
+        this.lostAt.set(origin, this.seconds);
+        this.lostBy.set(owner as ServerProcess, this.seconds);
+        // The database may be away for the same reason.
+        const isAway = pathname === "/token" &&
+          this.faults.mayHappen("outage");
+        if (isAway && this.faults.of("outage").chance(0.5)) {
+          this.database.failOver();
+        }
+      },
     )
       .then(resolve, reject);
     return promise;
@@ -500,9 +601,11 @@ export class World implements Disposable {
     const { scheduler, faults, random } = this;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const way = () => random.next() * WAY_MILLISECONDS;
-    const isLost = faults.strikes("silence", 10);
+    const isLost = this.springs("silence", label) ||
+      faults.strikes("silence", 10);
     if (isLost) onLost();
-    const isLostBefore = isLost && faults.of("silence").chance(0.5);
+    const isLostBefore = isLost &&
+      (faults.isOver || faults.of("silence").chance(0.5));
     const wait = isLost ? faults.of("silence").between(0, 12_000) : way();
     const answer = (act: () => void) =>
       scheduler.plan(wait, `${label} is answered`, act, owner);
