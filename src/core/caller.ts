@@ -99,6 +99,8 @@ export interface Caller {
    * with it.
    */
   grantId?: string;
+  /** A fingerprint of a JWT that names no client. */
+  tokenId?: string;
 }
 
 /** The caller of a server without authentication. */
@@ -122,6 +124,16 @@ export const STRANGER: Caller = Object.freeze({
 /** True if a caller could sign in, but has not. */
 export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
   return binding === STRANGER.binding;
+}
+
+/**
+ * Returns the name of a caller's app, for what its person allowed that app
+ * alone. A JWT that names no client is an app by itself.
+ */
+export function appOf(
+  { clientId, grantId, tokenId }: Caller,
+): string | undefined {
+  return clientId ?? grantId ?? tokenId;
 }
 
 /**

@@ -80,6 +80,8 @@ export interface JwtConfig {
   types: readonly string[];
   /** The claims that may contain scopes. The first one present is used. */
   scopeClaims: readonly string[];
+  /** The claims that may name the client. The first one present is used. */
+  clientClaims: readonly string[];
 }
 
 /**
@@ -131,6 +133,12 @@ export const JWT = settingsOf({
     shape: listOf("names of claims"),
     default: ["scope", "scp"],
   },
+  JWT_CLIENT_CLAIM: {
+    words: "The claims that name the client, such as Okta's `cid`: the first " +
+      "one present counts.",
+    shape: listOf("names of claims"),
+    default: ["client_id", "azp"],
+  },
 });
 
 /** Parses the issuers of accepted tokens, and complains of wrong settings. */
@@ -155,5 +163,6 @@ export function parseJwt(settings: Settings): JwtConfig {
     leewaySeconds: settings.read(JWT.JWT_LEEWAY),
     types: settings.read(JWT.JWT_TYPE) ?? USUAL_TYPES,
     scopeClaims: settings.read(JWT.JWT_SCOPE_CLAIM),
+    clientClaims: settings.read(JWT.JWT_CLIENT_CLAIM),
   };
 }

@@ -9,6 +9,7 @@ import {
   APPROVAL_SECONDS,
   MAX_APPROVAL_SECONDS,
 } from "../../authoring/approval.ts";
+import { appOf } from "../../core/caller.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { errorNameOf } from "../../core/thrown.ts";
@@ -103,7 +104,9 @@ export function approvalGate(
     const definition = definitionOf(version, tool);
     const accounts = found?.approving?.() ?? [];
     const ids = accounts.map(({ id }) => id);
-    const offer = scope === undefined && !durable?.isKept
+    // A remembered approval would end with the token of an unnamed client.
+    const isRememberable = caller.tokenId === undefined && !durable?.isKept;
+    const offer = scope === undefined && isRememberable
       ? await offerOf(tool, input)
       : undefined;
     const visit = new ApprovalVisit(approvals, work, report, {
@@ -120,7 +123,7 @@ export function approvalGate(
       offer: offer && {
         ...offer,
         name: await nameOf(
-          [caller.binding, caller.clientId ?? caller.grantId],
+          [caller.binding, appOf(caller)],
           tool.name,
           [definition, ids, offer.key],
         ),
@@ -256,7 +259,7 @@ async function waitingOf(
       taskAddress: addressOfWork(caller, pages),
     },
     asker: await nameOf(
-      ["approval", binding, clientId ?? grantId],
+      ["approval", binding, appOf(caller)],
       tool.name,
       asker,
     ),

@@ -6,7 +6,7 @@
  * @module
  */
 import { DURABLE_SECONDS } from "../../authoring/durable.ts";
-import type { Caller } from "../../core/caller.ts";
+import { appOf, type Caller } from "../../core/caller.ts";
 import type { ElicitationAnswer } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
@@ -192,7 +192,7 @@ export class PageQuestions implements PersonPages {
       ...isOfWork && { taskId, taskAddress: address },
       asker: await fingerprintOfLong(
         // In another client the same person is asked again.
-        canonicalJson([binding, clientId ?? grantId, ...asker]),
+        canonicalJson([binding, appOf(caller), ...asker]),
       ),
       question: fingerprint,
     } as const;

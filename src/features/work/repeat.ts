@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { appOf } from "../../core/caller.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { now } from "../../core/clock.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
@@ -23,13 +24,15 @@ const KEPT_SECONDS = 5 * 60;
 /** Makes a name that is the same for a call and its repeats. */
 export function repeatOf(
   { caller, limitKey, sessionId, client, params }: LastingCall,
+  { approval }: CompiledTool,
 ): Promise<string> {
-  const { binding, clientId, grantId } = caller;
   const { isMany, name } = limitKey;
+  // A new token repeats the call of the one before, unless it was approved.
+  const own = approval ? caller : { ...caller, tokenId: undefined };
   const app = client.info?.name;
-  const who = isMany ? [name, sessionId, app] : [clientId ?? grantId ?? app];
+  const who = isMany ? [name, sessionId, app] : [appOf(own) ?? app];
   return fingerprintOfLong(
-    canonicalJson([binding, ...who, params.name, argumentsOf(params)]),
+    canonicalJson([caller.binding, ...who, params.name, argumentsOf(params)]),
   );
 }
 
@@ -43,7 +46,7 @@ export async function pickUp(
   tool: CompiledTool,
 ): Promise<Task | undefined> {
   const { tasks, clock } = call.engine;
-  const repeat = await repeatOf(call);
+  const repeat = await repeatOf(call, tool);
   const ids = await tasks.repeatedBy(repeat);
   const found = await Promise.all(ids.map((id) => useTask(call, id)));
   const fresh = found.filter((task) => task !== undefined)

@@ -306,9 +306,12 @@ function hasOneClient(call: LastingCall, tool: CompiledTool): boolean {
 }
 
 /** Makes the name by which repeats of a call find its task. */
-async function nameOf(call: LastingCall): Promise<string> {
+async function nameOf(
+  call: LastingCall,
+  tool: CompiledTool,
+): Promise<string> {
   const { repeatOf } = await import("./repeat.ts");
-  return await repeatOf(call);
+  return await repeatOf(call, tool);
 }
 
 async function handOver(
@@ -318,7 +321,7 @@ async function handOver(
 ): Promise<void> {
   const { engine: { taskRegistry, running }, context } = call;
   await taskRegistry.handOver({
-    repeat: isRepeatable(call, tool) ? await nameOf(call) : undefined,
+    repeat: isRepeatable(call, tool) ? await nameOf(call, tool) : undefined,
     mayAsk: hasOneClient(call, tool),
     request: call,
     result,

@@ -601,6 +601,7 @@ Deno.test("parseAuth() reads several issuers with their keys, and how their toke
       JWT_LEEWAY: "0",
       JWT_TYPE: "application/AT+jwt",
       JWT_SCOPE_CLAIM: "permissions",
+      JWT_CLIENT_CLAIM: "cid",
     }).auth.jwt,
     {
       issuers: [
@@ -617,12 +618,15 @@ Deno.test("parseAuth() reads several issuers with their keys, and how their toke
       leewaySeconds: 0,
       types: ["at+jwt"],
       scopeClaims: ["permissions"],
+      clientClaims: ["cid"],
     },
   );
-  const { leewaySeconds, types, scopeClaims } = parseConfig(JWT).auth.jwt!;
+  const { leewaySeconds, types, scopeClaims, clientClaims } = parseConfig(JWT)
+    .auth.jwt!;
   assert.equal(leewaySeconds, 60);
   assert.deepEqual(types, ["", "jwt", "at+jwt"]);
   assert.deepEqual(scopeClaims, ["scope", "scp"]);
+  assert.deepEqual(clientClaims, ["client_id", "azp"]);
 });
 
 Deno.test("parseAuth() keeps a secret out of its complaint", () => {

@@ -4,14 +4,16 @@
  */
 import assert from "node:assert/strict";
 import { tool, z } from "../../../src/mod.ts";
+import { now } from "../../../src/core/clock.ts";
 import { outcome, resultOf } from "../../kit/answer.ts";
 import { printArguments } from "../../../src/features/approvals/approval_page.tsx";
 import { AccountVisitor, csrfOf } from "../../kit/account_visitor.ts";
 import type { Json } from "../../kit/message.ts";
+import { keyServer } from "../../kit/key_server.ts";
 import { recordLog } from "../../kit/log.ts";
 import { BASE_URL, startServer } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
-import { clientOf, linkOf, open, OPENS } from "./approving.ts";
+import { clientOf, FORMS, linkOf, open, OPENS } from "./approving.ts";
 
 /** The arguments of every run that began. */
 let ran: Json[] = [];
@@ -212,4 +214,58 @@ Deno.test("callers who can sign in to no page are refused in words, and nothing 
     assert.match(told[0], /use AUTH_STRATEGY=oauth/);
   }
   assert.deepEqual(ran, []);
+});
+
+Deno.test("an approval of a token that names no client counts for that token alone, and is never remembered", async () => {
+  const issuer = "https://id.example.com/acme";
+  await using keys = await keyServer();
+  const paid: [string, number][] = [];
+  const pay = tool({
+    name: "pay",
+    input: z.object({ cents: z.int() }),
+    approval: {
+      remember: () => ({ key: "k", label: "all", seconds: 3600 }),
+    },
+    run({ cents }, { caller }) {
+      paid.push([caller.clientId ?? "unknown", cents]);
+      return "paid";
+    },
+  });
+  await using server = await startOAuthServer({
+    tools: [pay],
+    environment: {
+      AUTH_STRATEGY: "oauth,jwt",
+      OAUTH_PROVIDER: "oidc",
+      OAUTH_ISSUER: issuer,
+      JWT_ISSUER: issuer,
+      JWT_AUDIENCE: "tools",
+      JWT_JWKS_URL: keys.url,
+    },
+  });
+  const claims = { iss: issuer, aud: "tools", exp: now() + 3600, sub: "42" };
+  const clientBy = async (claim: string, app: string) => {
+    const token = await keys.sign({ ...claims, [claim]: app });
+    const headers = { authorization: `Bearer ${token}` };
+    return (cents: number) =>
+      resultOf(server.call("tools/call", {
+        name: "pay",
+        arguments: { cents },
+      }, { headers, capabilities: FORMS }));
+  };
+  const unknown = await clientBy("cid", "one");
+  const other = await clientBy("cid", "two");
+  const link = linkOf(await unknown(1));
+  const visitor = await open(server, link);
+  assert.doesNotMatch(visitor.words, /without asking/);
+  await visitor.press(new URL(link).pathname, {
+    answer: "approve",
+    remember: "on",
+  });
+  for (const cents of [1, 2]) linkOf(await other(cents));
+  assert.equal((await unknown(1)).content[0].text, "paid");
+  linkOf(await unknown(2));
+  const named = await clientBy("client_id", "desk");
+  const page = linkOf(await named(1));
+  assert.match((await open(server, page)).words, /without asking/);
+  assert.deepEqual(paid, [["unknown", 1]]);
 });

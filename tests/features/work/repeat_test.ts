@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import type { Context } from "../../../src/authoring/context.ts";
 import { tool } from "../../../src/authoring/tool.ts";
+import type { CompiledTool } from "../../../src/core/catalogue/compiled_tool.ts";
 import type { LogEvent } from "../../../src/core/log/log_line.ts";
 import { Events, resultOf } from "../../kit/answer.ts";
 import { Client } from "../../kit/client.ts";
@@ -17,6 +18,8 @@ import {
   type TestServer,
 } from "../../kit/server.ts";
 import { Meta } from "../../../src/core/protocol/request_meta.ts";
+import { repeatOf } from "../../../src/features/work/repeat.ts";
+import type { LastingCall } from "../../../src/features/work/task_engine.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { until } from "../../kit/wait.ts";
 
@@ -411,4 +414,21 @@ test.inMemory("a long call of a client with tasks is a task, whatever its tool s
   const get = () =>
     resultOf(server.call("tasks/get", { taskId }, { capabilities: TASKS }));
   await until(async () => (await get()).status === "completed");
+});
+
+Deno.test("repeatOf() finds an approved call only by its own token, if that names no client", async () => {
+  const named = (tokenId: string, tool: Partial<CompiledTool>) =>
+    repeatOf({
+      caller: { binding: "ann", tokenId },
+      limitKey: { isMany: false },
+      client: { info: { name: "app" } },
+      params: { name: "pay" },
+    } as unknown as LastingCall, tool as CompiledTool);
+  assert.equal(await named("1", {}), await named("2", {}));
+  const approval = {};
+  assert.equal(await named("1", { approval }), await named("1", { approval }));
+  assert.notEqual(
+    await named("1", { approval }),
+    await named("2", { approval }),
+  );
 });

@@ -6,6 +6,7 @@
  */
 import { errors, type JWTPayload } from "jose";
 import type { Caller } from "../../caller.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
 import { issuerId, jwtBinding } from "../../oauth/subject.ts";
 import type { JwtConfig } from "../../settings/credentials.ts";
 import {
@@ -21,16 +22,20 @@ import {
  */
 export function callerFromClaims(
   payload: JWTPayload,
-  { scopeClaims, subjectIn }: Pick<JwtConfig, "scopeClaims"> & {
-    subjectIn(id: string, sub: string): string;
-  },
+  token: string,
+  { scopeClaims, clientClaims, subjectIn }:
+    & Pick<JwtConfig, "scopeClaims" | "clientClaims">
+    & {
+      subjectIn(id: string, sub: string): string;
+    },
 ): Caller {
   const text = (claim: unknown) =>
     typeof claim === "string" ? claim : undefined;
-  const { iss, sub, client_id, azp } = payload;
+  const { iss, sub } = payload;
   const email = text(payload.email);
   const isOwnAddress = addressRuleOf(iss!) ?? (() => true);
-  const clientId = text(client_id) ?? text(azp);
+  const clientId = clientClaims.map((name) => text(claimAt(payload, name)))
+    .find((name) => name);
   if (typeof sub !== "string" || sub === "") {
     throw new errors.JWTInvalid("sub must be a text");
   }
@@ -40,7 +45,7 @@ export function callerFromClaims(
   return {
     subject: subjectIn(id, sub),
     door: "jwt",
-    clientId,
+    ...clientId === undefined ? { tokenId: fingerprint(token) } : { clientId },
     scopes: Array.isArray(granted)
       ? granted.filter((one) => typeof one === "string")
       : text(granted)?.split(" ").filter((one) => one !== "") ?? [],

@@ -70,7 +70,7 @@ export function jwtDoor(
     clock: Clock;
   },
 ): Gate {
-  const { issuers, leewaySeconds, scopeClaims, otherIds = [], clock } = options;
+  const { issuers, leewaySeconds, otherIds = [], clock } = options;
   const { blocked = [], isKnownBlocked, isBlockedPerson } = options;
   const fetchKeys = upstreamFetch(fetch, KEYS_TIMEOUT_SECONDS);
   const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
@@ -136,7 +136,7 @@ export function jwtDoor(
         throw new errors.JWTInvalid("typ must be one of JWT_TYPE");
       }
       return {
-        caller: callerFromClaims(payload, { scopeClaims, subjectIn }),
+        caller: callerFromClaims(payload, token, { ...options, subjectIn }),
         expiresAt: payload.exp! + leewaySeconds,
       };
     } catch (cause) {

@@ -18,6 +18,7 @@ async function start(issuers = [ISSUER], otherIds?: string[]) {
     leewaySeconds: 0,
     types: ["", "jwt", "at+jwt"],
     scopeClaims: ["scope", "scp"],
+    clientClaims: ["cid", "client_id"],
     baseUrl: "https://tools.example.com",
     otherIds,
     isBlockedPerson: (subject) => {
@@ -182,4 +183,19 @@ Deno.test("jwtDoor() leaves a name alone that is no one's at the doors of this s
     const token = await server.keys.sign({ ...CLAIMS, sub });
     assert.equal((await server.authenticate(token)).caller.subject, subject);
   }
+});
+
+Deno.test("jwtDoor() names the client of a token, or else the token itself", async () => {
+  await using server = await start();
+  const callerOf = async (claims: object) => {
+    const token = await server.keys.sign({ ...CLAIMS, ...claims });
+    return (await server.authenticate(token)).caller;
+  };
+  const named = await callerOf({ cid: "", client_id: "desk" });
+  assert.deepEqual([named.clientId, named.tokenId], ["desk", undefined]);
+  const none = await callerOf({ azp: "not asked for", client_id: ["desk"] });
+  const other = await callerOf({ jti: "2" });
+  assert.deepEqual([none.clientId, other.clientId], [undefined, undefined]);
+  assert.match(none.tokenId!, /^[\w-]{43}$/);
+  assert.notEqual(none.tokenId, other.tokenId);
 });

@@ -45,6 +45,7 @@ function doorOf(issuers: string[], rules: Record<string, unknown> = {}) {
     leewaySeconds: 0,
     types: [],
     scopeClaims: [],
+    clientClaims: [],
     baseUrl: "https://tools.example",
     isBlockedPerson: () => Promise.resolve(false),
     clock: Date.now,
