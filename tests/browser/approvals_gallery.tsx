@@ -260,7 +260,13 @@ export async function approvalsGallery(
         mayRemember
       />
     ),
-    "approval-refused": <ApprovalPage {...props} approval={of(refused)} />,
+    "approval-refused": (
+      <ApprovalPage
+        {...props}
+        approval={of(refused, { offer: { ...BOX, name: "n" } })}
+        mayRemember
+      />
+    ),
     "approval-refused-task": (
       <ApprovalAnsweredPage {...props} approval={of(refused)} />
     ),

@@ -27,6 +27,10 @@ const SEND: Tool = tool({
       title: `Send ${text}`,
       facts: { Text: text, [`Fact ${text}`]: "1" },
     }),
+    remember: ({ text }) =>
+      text.startsWith("often")
+        ? { key: "", label: text, seconds: 60 }
+        : undefined,
   },
   run(input) {
     ran.push(input);
@@ -167,6 +171,30 @@ Deno.test("a person refuses with a reason, which the model reads, and nothing ru
   assert.equal(await page.evaluate("globalThis.pwned"), undefined);
   assert.deepEqual(ran, []);
   assert.deepEqual(visit.complaints, []);
+});
+
+Deno.test("Enter in a field of the page refuses, also on the box that would let further calls run", async () => {
+  await using visit = await Visit.start();
+  const { page } = visit;
+  const box = page.getByRole("checkbox", { name: "without asking me" });
+  const said = page.getByText("Refused. The app is told so.");
+  await visit.ask("send", { text: "often 1" });
+  await box.check();
+  const why = page.getByRole("textbox", { name: "Why not" });
+  await why.fill("Too much");
+  await why.press("Enter");
+  await said.waitFor();
+  assert.match(await visit.call("send", { text: "often 1" }), /"Too much"/);
+  await visit.ask("send", { text: "often 2" });
+  await box.check();
+  await box.press("Enter");
+  await said.waitFor();
+  // A call that was refused cannot be remembered when it is approved after all.
+  assert.equal(await box.count(), 0);
+  await page.goto(`${visit.site.origin}/account`);
+  await page.getByText("You refused").first().waitFor();
+  assert.equal(await page.getByText("Without asking you").count(), 0);
+  assert.deepEqual(ran, []);
 });
 
 for (

@@ -125,10 +125,11 @@ export function ConsentPage(props: ConsentProps) {
           </FactRow>
         </dl>
         <div class="actions">
+          {/* Enter on a box presses the first button. */}
+          <button type="submit" name="decision" value="deny">Deny</button>
           <button class="primary" type="submit" name="decision" value="approve">
             Approve
           </button>
-          <button type="submit" name="decision" value="deny">Deny</button>
         </div>
       </form>
     </CardPage>

@@ -230,7 +230,7 @@ export function ApprovalPage(props: ApprovalProps) {
             </label>
           )}
           <p class="note" role="status" hidden></p>
-          {mayDecide && offer && props.mayRemember && (
+          {mayDecide && !isRefused && offer && props.mayRemember && (
             <label class="tick">
               <input type="checkbox" name="remember" value="on" />
               <span>
@@ -241,6 +241,12 @@ export function ApprovalPage(props: ApprovalProps) {
             </label>
           )}
           <div class="actions">
+            {/* Enter in a field presses the first button of its form. */}
+            {!isRefused && (
+              <button type="submit" name="answer" value="refuse">
+                {mayDecide ? "Refuse" : "Withdraw"}
+              </button>
+            )}
             {mayDecide && mayApprove && (
               <button
                 class="primary"
@@ -250,11 +256,6 @@ export function ApprovalPage(props: ApprovalProps) {
                 data-passkey={passkey && "get"}
               >
                 {passkey ? "Approve with a passkey" : "Approve"}
-              </button>
-            )}
-            {!isRefused && (
-              <button type="submit" name="answer" value="refuse">
-                {mayDecide ? "Refuse" : "Withdraw"}
               </button>
             )}
           </div>
