@@ -17,7 +17,7 @@ import {
 import type { Kv } from "../../src/core/kv/kv.ts";
 import { kvErrorOf, KvLockedError } from "../../src/core/kv/kv_error.ts";
 import {
-  checkUnused,
+  checkMoveTarget,
   countKinds,
   isEmpty,
   MoveError,
@@ -108,7 +108,7 @@ async function dryRun(from: Kv, toPath: string): Promise<void> {
   // Opening a missing file would create it.
   if (await isThere(toPath)) {
     const to = await open(toPath, true);
-    await checkUnused(to).finally(() => close(to));
+    await checkMoveTarget(to).finally(() => close(to));
   }
   const kinds = await countKinds(from, systemClock);
   for (const { kind, records, bytes } of kinds) {

@@ -53,7 +53,7 @@ export class TestProcess implements AsyncDisposable {
       kv: this.database.kv,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,
       // The former process is surely dead, so its lease need not be watched.
-      ...!isFirst && { runs: { confirmSeconds: 0 } },
+      ...!isFirst && { runs: { lapseSeconds: 0 } },
     });
   }
 

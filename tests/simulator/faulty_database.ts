@@ -14,7 +14,7 @@ import type {
 import { type Faults, OPERATION_FAULTS } from "./faults.ts";
 import type { Random } from "./random.ts";
 import { accountKey } from "../../src/core/kv/keys.ts";
-import { CONFIRM_SECONDS, type TaskLease } from "../../src/core/kv/leases.ts";
+import { LAPSE_SECONDS, type TaskLease } from "../../src/core/kv/leases.ts";
 import type { TaskRecord } from "../../src/features/work/task_record.ts";
 import type { Owner, Scheduler } from "./scheduler.ts";
 
@@ -223,7 +223,7 @@ export class FaultyDatabase {
     const known = this.#leases.get(run?.id ?? "");
     if (run && lease && known) {
       const age = milliseconds - known.at;
-      if (age < CONFIRM_SECONDS * 1000) {
+      if (age < LAPSE_SECONDS * 1000) {
         this.onEarly(
           `${name} took ${run.id} from ${known.name}, whose lease was ${
             Math.round(age)

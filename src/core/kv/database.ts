@@ -195,7 +195,7 @@ export class Commits {
           throw error;
         });
       // Tried again if only the check of the fence has failed.
-      if (applied || !this.fence.isClosedTo(commitTry)) return applied;
+      if (applied || !this.fence.isOutdated(commitTry)) return applied;
     }
   }
 
@@ -286,7 +286,7 @@ export class Database extends Reader {
     // with 503.
     operations.onBack = () => this.background(() => fence.settle());
     fence.onOwed = () =>
-      this.background(() => fence.settleForGood(this.closing));
+      this.background(() => fence.settleEventually(this.closing));
     this.isRemote = isRemote;
     this.#commits = new Commits(kv, operations, fence, clock);
     this.#polls = new Polls(

@@ -123,11 +123,11 @@ export function dueWakesRange(address: string, nowSeconds: number) {
  * Returns the range of all {@linkcode wakeKey}s; given one of them, of those
  * with a later address.
  */
-export function wakesAfter([word, list]: Deno.KvKey = ["wake", ""]) {
+export function wakesOfLaterAddresses([word, list]: Deno.KvKey = ["wake", ""]) {
   return { start: [word, list, Infinity], end: [word, Infinity] };
 }
 /** Returns the range of {@linkcode wakeKey}s of one address, oldest first. */
-export function wakesBeside([word, list]: Deno.KvKey) {
+export function wakesOfSameAddress([word, list]: Deno.KvKey) {
   return { start: [word, list], end: [word, list, Infinity] };
 }
 export function partsOfWake([, , dueSeconds, taskId]: Deno.KvKey) {

@@ -22,7 +22,7 @@ export const HEARTBEAT_SECONDS = 5;
  * take it. So a holder that renews in time keeps its lease, whatever the clocks
  * say.
  */
-export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
+export const LAPSE_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 export function setLease(
   transaction: Transaction,
@@ -67,7 +67,7 @@ export class WatchedLeases {
 
   constructor(
     private readonly database: Pick<Database, "answersForMilliseconds">,
-    private readonly confirmMilliseconds: number,
+    private readonly lapseMilliseconds: number,
   ) {}
 
   /**
@@ -95,9 +95,9 @@ export class WatchedLeases {
         beforeMilliseconds,
         notedMilliseconds: 0,
       });
-      return this.confirmMilliseconds === 0;
+      return this.lapseMilliseconds === 0;
     }
-    return before.beforeMilliseconds + milliseconds >= this.confirmMilliseconds;
+    return before.beforeMilliseconds + milliseconds >= this.lapseMilliseconds;
   }
 
   isWatched(id: string): boolean {
@@ -118,9 +118,9 @@ export class WatchedLeases {
 export class WatchedTaskLeases extends WatchedLeases {
   constructor(
     private readonly store: Database,
-    confirmSeconds: number,
+    lapseSeconds: number,
   ) {
-    super(store, confirmSeconds * 1000);
+    super(store, lapseSeconds * 1000);
   }
 
   /**

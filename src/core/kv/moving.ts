@@ -96,7 +96,7 @@ type Write = (build: (operation: KvAtomic) => unknown) => Promise<void>;
  */
 async function claim(target: Kv): Promise<Write> {
   for (;;) {
-    const found = await checkUnused(target);
+    const found = await checkMoveTarget(target);
     const marked = await untilUnlocked(() =>
       target.atomic().check(found).set(movingKey(), true).commit()
     );
@@ -124,7 +124,7 @@ export async function isEmpty(kv: Kv): Promise<boolean> {
  * earlier move there, if any.
  * @throws {MoveError} if the database has records that no move has written
  */
-export async function checkUnused(target: Kv): Promise<KvEntryMaybe> {
+export async function checkMoveTarget(target: Kv): Promise<KvEntryMaybe> {
   const mark = await untilUnlocked(() => target.get(movingKey()));
   if (mark.value) return mark;
   for await (const { key } of target.list({ prefix: [] }, { limit: 1 })) {

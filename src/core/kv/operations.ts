@@ -374,7 +374,7 @@ export class Fence {
   #reportClockMilliseconds = -Infinity;
   /** Called when there are marks to write, and nothing writes them yet. */
   onOwed = () => {};
-  /** Ends the pause of {@linkcode settleForGood}. */
+  /** Ends the pause of {@linkcode settleEventually}. */
   #settled?: AbortController;
 
   /**
@@ -423,7 +423,7 @@ export class Fence {
    * True if an attempt requires an earlier fence than the current one. It
    * cannot be applied any more once that fence is written.
    */
-  isClosedTo({ fence }: CommitTry): boolean {
+  isOutdated({ fence }: CommitTry): boolean {
     return fence !== this.#current;
   }
 
@@ -466,7 +466,7 @@ export class Fence {
    * Ends when it succeeds, or after a last try when the database is about to be
    * closed.
    */
-  async settleForGood(closing: AbortSignal): Promise<void> {
+  async settleEventually(closing: AbortSignal): Promise<void> {
     const settled = this.#settled = new AbortController();
     const isOver = AbortSignal.any([closing, settled.signal]);
     while (this.isDue) {

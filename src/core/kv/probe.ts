@@ -16,7 +16,7 @@ const KEEP_SECONDS = 60;
  * until one succeeds. The check also fails if this process still has the old
  * database after it was replaced.
  */
-export function probe(database: Database): () => Promise<void> {
+export function makeProbe(database: Database): () => Promise<void> {
   let writtenMilliseconds = -Infinity;
   return async () => {
     await database.checkPlace();

@@ -63,7 +63,7 @@ export async function readText(
   ref: TextRef,
 ): Promise<string> {
   if ("text" in ref) return ref.text;
-  const parts = await database.getMany<TextRecord[]>(keysOf(ref));
+  const parts = await database.getMany<TextRecord[]>(textKeysOf(ref));
   return parts.map(({ value }) => {
     if (value) return value.text;
     throw new TextExpiredError("A part of the text has expired");
@@ -71,7 +71,7 @@ export async function readText(
 }
 
 /** Returns the length of a text, as if its last part were full. */
-export function lengthOf(ref: TextRef): number {
+export function textLengthOf(ref: TextRef): number {
   return "text" in ref ? ref.text.length : ref.parts * MAX_PART_CHARACTERS;
 }
 
@@ -93,7 +93,7 @@ export async function deleteText(
   database: Database,
   ref: TextRef,
 ): Promise<void> {
-  const keys = keysOf(ref);
+  const keys = textKeysOf(ref);
   if (keys.length === 0) return;
   await bestEffort(() =>
     database.commit((transaction) => transaction.delete(...keys))
@@ -109,7 +109,7 @@ export async function renewText(
   ref: TextRef,
   expiresAt: number,
 ): Promise<void> {
-  for (const key of keysOf(ref)) {
+  for (const key of textKeysOf(ref)) {
     await database.change(key, (transaction, { value }: Entry<TextRecord>) => {
       if (value) transaction.set(key, { ...value, expiresAt });
     });
@@ -125,7 +125,7 @@ export function isSameText(one: TextRef | undefined, other: TextRef): boolean {
 /**
  * Lists the keys of a text's parts; none if the reference contains the text.
  */
-export function keysOf(ref: TextRef): Deno.KvKey[] {
+export function textKeysOf(ref: TextRef): Deno.KvKey[] {
   if ("text" in ref) return [];
   return Array.from({ length: ref.parts }, (_, part) => textKey(ref.id, part));
 }

@@ -26,7 +26,7 @@ import { type Logger, newReference } from "../log/log.ts";
 import type { McpEndpoint } from "../mcp/endpoint.ts";
 import { callbackHandler } from "../pages/callback_page.tsx";
 import { prefersPage } from "../pages/respond.ts";
-import { probe } from "../kv/probe.ts";
+import { makeProbe } from "../kv/probe.ts";
 import { isError } from "../thrown.ts";
 import { errorAnswer } from "./error_answer.ts";
 import type { BodyBounds, RoutesContext } from "./server_options.ts";
@@ -255,7 +255,7 @@ export async function createApp(
   app.get(
     "/ready",
     readiness({
-      probeDatabase: probe(database),
+      probeDatabase: makeProbe(database),
       providers: () =>
         providers.map(({ key, reachability }) => ({ key, is: reachability() })),
       faults: Object.assign(

@@ -93,7 +93,7 @@ export interface ServedCalls {
   /** Returns the parts of the server for calls, once the server is made. */
   engine(): Omit<Engine, "gate">;
   /** The options of durable work, for tests. */
-  runs?: { confirmSeconds: number };
+  runs?: { lapseSeconds: number };
   /** True in development: clients get the causes of internal errors. */
   showsCauses?: boolean;
 }

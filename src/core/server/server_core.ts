@@ -47,7 +47,7 @@ export interface ServerDependencies
   /** Replaces the feature that finds needs, in a test. */
   findNeeds?: FindNeeds;
   /** The options of durable work. */
-  runs?: { confirmSeconds: number };
+  runs?: { lapseSeconds: number };
   /**
    * True in development: `/views` shows views, and clients get the causes of
    * errors.

@@ -10,8 +10,8 @@ import { bestEffort, untilReachable } from "../kv/operations.ts";
 import {
   deleteText,
   findText,
-  keysOf,
   saveText,
+  textKeysOf,
   type TextRef,
 } from "../kv/texts.ts";
 
@@ -33,7 +33,7 @@ export async function forgetReplies(
   const asked = await database.list<Reply>(repliesOfKey(session));
   for (const { key, value: { answer } } of asked) {
     await database.commit((transaction) =>
-      transaction.delete(key, ...answer ? keysOf(answer) : [])
+      transaction.delete(key, ...answer ? textKeysOf(answer) : [])
     );
   }
 }
@@ -48,7 +48,7 @@ export function replyStore(database: Database) {
   function remove(key: Deno.KvKey, read?: Entry<Reply>): Promise<void> {
     return database.change(key, (transaction, { value }) => {
       const { answer } = value ?? {};
-      transaction.delete(key, ...answer ? keysOf(answer) : []);
+      transaction.delete(key, ...answer ? textKeysOf(answer) : []);
     }, read);
   }
 
@@ -56,7 +56,7 @@ export function replyStore(database: Database) {
   function removeAnswered(key: Deno.KvKey, answer: TextRef): void {
     bestEffort(() =>
       database.commit((transaction) =>
-        transaction.delete(key, ...keysOf(answer))
+        transaction.delete(key, ...textKeysOf(answer))
       )
     );
   }

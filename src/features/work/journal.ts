@@ -19,7 +19,7 @@ import type { AskedQuestion } from "../../core/protocol/question.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import { errorNameOf, isError, messageOf } from "../../core/thrown.ts";
-import { CONFIRM_SECONDS } from "../../core/kv/leases.ts";
+import { LAPSE_SECONDS } from "../../core/kv/leases.ts";
 import { untilReachable } from "../../core/kv/operations.ts";
 import type { AuthorCode } from "../../core/mcp/exchange/author_code.ts";
 import type { Claim } from "./run_record.ts";
@@ -349,7 +349,7 @@ interface RunParts {
 
 /** True if the lease cannot have expired yet. */
 function isSure({ renewedMilliseconds }: Claim): boolean {
-  return performance.now() - renewedMilliseconds < CONFIRM_SECONDS * 1000;
+  return performance.now() - renewedMilliseconds < LAPSE_SECONDS * 1000;
 }
 
 export type DurableRun = ReturnType<typeof durableRun>;

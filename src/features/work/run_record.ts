@@ -22,8 +22,8 @@ import {
   partsOfWake,
   taskRunKey,
   wakeKey,
-  wakesAfter,
-  wakesBeside,
+  wakesOfLaterAddresses,
+  wakesOfSameAddress,
 } from "../../core/kv/keys.ts";
 import { saveText, type TextRef } from "../../core/kv/texts.ts";
 
@@ -240,9 +240,9 @@ export function wakeStore(database: Database) {
       // One address after another: within an address the keys are in order of
       // time.
       for (;;) {
-        ({ last } = await database.listSome(wakesAfter(last), 1));
+        ({ last } = await database.listSome(wakesOfLaterAddresses(last), 1));
         if (!last) return oldest;
-        const more = await list(wakesBeside(last), limit);
+        const more = await list(wakesOfSameAddress(last), limit);
         oldest = oldestFirst([...oldest, ...more]).slice(0, limit);
       }
     },

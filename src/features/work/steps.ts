@@ -16,9 +16,9 @@ import { bestEffort } from "../../core/kv/operations.ts";
 import type { Claim, RunSize } from "./run_record.ts";
 import {
   deleteText,
-  lengthOf,
   readText,
   saveText,
+  textLengthOf,
   type TextRef,
 } from "../../core/kv/texts.ts";
 import type { Logger } from "../../core/log/log.ts";
@@ -108,7 +108,7 @@ export function stepStore(database: Database) {
         )
       );
       if (!isSaved && result) await deleteText(database, result);
-      if (isSaved && result) claim.characters += lengthOf(result);
+      if (isSaved && result) claim.characters += textLengthOf(result);
       return isSaved !== undefined;
     },
 
@@ -130,7 +130,9 @@ export function stepStore(database: Database) {
       const ended = records.filter(({ state }) =>
         state === "kept" || state === "failed"
       );
-      const lengths = ended.map(({ result }) => result ? lengthOf(result) : 0);
+      const lengths = ended.map(({ result }) =>
+        result ? textLengthOf(result) : 0
+      );
       const characters = lengths.reduce((sum, length) => sum + length, 0);
       return { kept: ended.length, characters };
     },

@@ -17,9 +17,9 @@ import { taskAnswerKey, taskKey } from "../../core/kv/keys.ts";
 import {
   deleteText,
   isSameText,
-  keysOf,
   readText,
   saveText,
+  textKeysOf,
   type TextRef,
 } from "../../core/kv/texts.ts";
 import { DURABLE_SECONDS } from "../../authoring/durable.ts";
@@ -282,7 +282,7 @@ export async function forgetAnswers(
   const answers = await database.list<AnswerRecord>(taskAnswerKey(taskId));
   for (const { key, value: { ref } } of answers) {
     await database.commit((transaction) =>
-      transaction.delete(key, ...keysOf(ref))
+      transaction.delete(key, ...textKeysOf(ref))
     );
   }
 }
@@ -292,7 +292,7 @@ export function taskQuestions(database: Database) {
     const found = await database.find<AnswerRecord>(key);
     if (!found) return;
     await database.commit((transaction) =>
-      transaction.delete(key, ...keysOf(found.value.ref))
+      transaction.delete(key, ...textKeysOf(found.value.ref))
     );
   }
 
@@ -380,7 +380,7 @@ export function taskQuestions(database: Database) {
           asked = questions[key];
           return asked && without(questions, key);
         },
-        (transaction) => transaction.delete(...keysOf(asked!)),
+        (transaction) => transaction.delete(...textKeysOf(asked!)),
       );
     },
 
@@ -419,7 +419,7 @@ export function taskQuestions(database: Database) {
           (transaction) => {
             extraWrites(transaction);
             transaction.set(taskAnswerKey(taskId, key), record)
-              .delete(...keysOf(asked!));
+              .delete(...textKeysOf(asked!));
             // The run may be parked: then no process waits for the answer.
             if (durable) {
               const { address } = durable;

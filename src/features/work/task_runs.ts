@@ -19,8 +19,8 @@ import {
   waitsOfKey,
 } from "../../core/kv/keys.ts";
 import {
-  CONFIRM_SECONDS,
   isHeld,
+  LAPSE_SECONDS,
   LEASE_SECONDS,
   setLease,
   type TaskLease,
@@ -44,7 +44,7 @@ import {
   shortMessage,
   type TaskRecord,
 } from "./task_record.ts";
-import { keysOf, readText } from "../../core/kv/texts.ts";
+import { readText, textKeysOf } from "../../core/kv/texts.ts";
 import type { WaitRecord } from "../questions/wait_record.ts";
 import { setWake } from "../../core/store/waiting_work.ts";
 
@@ -69,14 +69,14 @@ export type TaskRunStore = ReturnType<typeof taskRunStore>;
 /**
  * Opens the runs of a database.
  *
- * @param options `confirmSeconds`: the time for which an overdue lease is
+ * @param options `lapseSeconds`: the time for which an overdue lease is
  * watched before its run is taken over
  */
 export function taskRunStore(
   database: Database,
-  { confirmSeconds = CONFIRM_SECONDS } = {},
+  { lapseSeconds = LAPSE_SECONDS } = {},
 ) {
-  const leases = new WatchedTaskLeases(database, confirmSeconds);
+  const leases = new WatchedTaskLeases(database, lapseSeconds);
 
   /** Returns the reason not to take a run now. Undefined if it may be taken. */
   async function reasonToLeave(
@@ -146,7 +146,7 @@ export function taskRunStore(
             held.key,
             wake.key,
             tasksOfKey(task.value!.list, taskId),
-            ...keysOf(run.beginning),
+            ...textKeysOf(run.beginning),
           );
         });
         return { because: "ended" };

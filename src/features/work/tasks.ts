@@ -17,9 +17,9 @@ import {
   tasksOfKey,
 } from "../../core/kv/keys.ts";
 import {
-  CONFIRM_SECONDS,
   HEARTBEAT_SECONDS,
   isHeld,
+  LAPSE_SECONDS,
   setLease,
   type TaskLease,
   WatchedTaskLeases,
@@ -43,10 +43,10 @@ import {
 } from "./task_record.ts";
 import {
   deleteText,
-  keysOf,
   renewText,
   saveText,
   TextExpiredError,
+  textKeysOf,
 } from "../../core/kv/texts.ts";
 import { RpcCode } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -73,15 +73,15 @@ export type TaskStore = ReturnType<typeof taskStore>;
 /**
  * Opens the tasks of a database.
  *
- * @param events `confirmSeconds`: the time for which an expired lease is
+ * @param events `lapseSeconds`: the time for which an expired lease is
  * watched before the task fails
  */
 export function taskStore(
   database: Database,
-  events: TaskEvents & { confirmSeconds?: number } = {},
+  events: TaskEvents & { lapseSeconds?: number } = {},
 ) {
-  const { confirmSeconds = CONFIRM_SECONDS } = events;
-  const leases = new WatchedTaskLeases(database, confirmSeconds);
+  const { lapseSeconds = LAPSE_SECONDS } = events;
+  const leases = new WatchedTaskLeases(database, lapseSeconds);
 
   async function find(
     taskId: string,
@@ -321,7 +321,7 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
       },
       (transaction) => {
         transaction.delete(taskLeaseKey(taskId))
-          .delete(...Object.values(asked).flatMap(keysOf));
+          .delete(...Object.values(asked).flatMap(textKeysOf));
         if (work) endWork(transaction, taskId, work, claim);
       },
     );
@@ -382,7 +382,7 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
           // The task's process may still read the task, and then finds that it
           // has ended.
           if (found) transaction.expire(found.key);
-          transaction.delete(entry.key, ...outcome ? keysOf(outcome) : []);
+          transaction.delete(entry.key, ...outcome ? textKeysOf(outcome) : []);
           const repeat = found?.value.repeat;
           if (repeat) transaction.delete(repeatKey(repeat, taskId));
         });
@@ -410,7 +410,7 @@ function endWork(
   claim: Claim | undefined,
 ): void {
   deleteRun(transaction, taskId, claim);
-  if (run.value) transaction.delete(...keysOf(run.value.beginning));
+  if (run.value) transaction.delete(...textKeysOf(run.value.beginning));
   if (!listed.value) return;
   const { isOpen: _, ...entry } = listed.value;
   transaction.check(listed).set(listed.key, { ...entry, expiresAt });

@@ -16,8 +16,8 @@ Deno.test("every key begins with a word of its own", () => {
     dueWakesRange,
     partsOfWake,
     repliesOfKey,
-    wakesAfter,
-    wakesBeside,
+    wakesOfLaterAddresses,
+    wakesOfSameAddress,
     ...others
   } = keys;
   const words = Object.values(others).map((keyOf) =>
@@ -58,8 +58,8 @@ Deno.test("every key begins with a word of its own", () => {
     rangeOf(keys.grantKey()),
     rangeOf(keys.grantsOfSubjectKey("ada"), "id"),
     dueWakesRange("", 1),
-    wakesAfter(),
-    wakesBeside(keys.wakeKey("", 1, "t")),
+    wakesOfLaterAddresses(),
+    wakesOfSameAddress(keys.wakeKey("", 1, "t")),
   ];
   for (const range of ranges) {
     assert.equal(range.start[0], range.end[0]);

@@ -318,7 +318,7 @@ test.onDatabases("followTask() tells the state of a task that has ended", async 
 
 test.onDatabases("followTask() notices that the process of a task has died", async ({ kv }) => {
   using time = new FakeTime();
-  const tasks = taskStore(new Database(kv), { confirmSeconds: 0 });
+  const tasks = taskStore(new Database(kv), { lapseSeconds: 0 });
   const task = await tasks.create("t", { binding: "me" });
   const heard: TaskStatus[] = [];
   const following = followTask(

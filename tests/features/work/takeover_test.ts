@@ -12,7 +12,7 @@ test.inMemory("takeOver() begins no run of work that another process has ended m
   using time = new FakeTime();
   const [slow, fast] = [kv, other].map((kv) => {
     const database = new Database(kv);
-    const runs = taskRunStore(database, { confirmSeconds: 0 });
+    const runs = taskRunStore(database, { lapseSeconds: 0 });
     const steps = stepStore(database);
     return { database, runs, steps, tasks: taskStore(database) };
   });
@@ -42,7 +42,7 @@ test.inMemory("takeOver() begins no run of work that another process has ended m
       ...slow,
       resume: () => assert.fail("it goes on"),
       addresses: () => [],
-      runs: { confirmSeconds: 0 },
+      runs: { lapseSeconds: 0 },
     } as unknown as ConstructorParameters<typeof TaskRegistry>[0],
   );
   assert.equal(await registry.takeOver(claim), undefined);

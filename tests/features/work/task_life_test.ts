@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import { Database } from "../../../src/core/kv/database.ts";
 import {
-  CONFIRM_SECONDS,
   HEARTBEAT_SECONDS,
+  LAPSE_SECONDS,
   LEASE_SECONDS,
 } from "../../../src/core/kv/leases.ts";
 import { taskKey } from "../../../src/core/kv/keys.ts";
@@ -125,7 +125,7 @@ test.inMemory("next() waits until a task changes, and notices that its process i
       return kv.getMany(keys);
     },
   });
-  const tasks = taskStore(new Database(counted), { confirmSeconds: 0 });
+  const tasks = taskStore(new Database(counted), { lapseSeconds: 0 });
   const task = await tasks.create("t", { binding: "someone" });
   let isOver = false;
   const next = tasks.next(task, "someone", new AbortController().signal)
@@ -196,7 +196,7 @@ for (
     await change({ kv, tasks });
     await until(async () => {
       // A longer step would look as if the database had been away.
-      if (status === "failed") steady.tick(CONFIRM_SECONDS / 50);
+      if (status === "failed") steady.tick(LAPSE_SECONDS / 50);
       const { value } = await kv.get<{ status: string }>(taskKey("t"));
       return value?.status === status;
     });

@@ -61,7 +61,7 @@ async function beginOn(
 }
 
 function runsOn(kv: Deno.Kv) {
-  return taskRunStore(new Database(kv), { confirmSeconds: 0 });
+  return taskRunStore(new Database(kv), { lapseSeconds: 0 });
 }
 
 function stepOf(id: string, more: Partial<Step> = {}): Step {
@@ -113,7 +113,7 @@ test.onDatabases("take() gives the run of a process that has died to one of fift
   const taken = await fiftyAtOnce(
     kv,
     other,
-    (database) => taskRunStore(database, { confirmSeconds: 0 }),
+    (database) => taskRunStore(database, { lapseSeconds: 0 }),
     (runs) => runs.take(wake, none),
   );
   const [held, ...others] = taken.filter((one) => "claim" in one);
@@ -564,7 +564,7 @@ test.inMemory("find() fails no durable work, however long its lease is over", as
   using time = new FakeTime();
   await beginOn(kv);
   time.tick(3600);
-  const tasks = taskStore(new Database(kv), { confirmSeconds: 0 });
+  const tasks = taskStore(new Database(kv), { lapseSeconds: 0 });
   assert.equal((await tasks.find("t", BINDING))?.status, "working");
 });
 

@@ -6,7 +6,7 @@ import { tool, ToolError } from "../../../src/authoring/tool.ts";
 import { recordLog } from "../../kit/log.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { RUNNING_SECONDS } from "../../../src/features/work/task_record.ts";
-import { CONFIRM_SECONDS } from "../../../src/core/kv/leases.ts";
+import { LAPSE_SECONDS } from "../../../src/core/kv/leases.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 import { outcome, refusal, resultOf } from "../../kit/answer.ts";
@@ -332,7 +332,7 @@ Deno.test("a task whose server died has failed within 45 seconds", async () => {
   assert.equal((await readTask(server, "orphan")).status, "working");
   time.tick(3);
   assert.equal((await readTask(server, "orphan")).status, "working");
-  steady.tick(CONFIRM_SECONDS);
+  steady.tick(LAPSE_SECONDS);
   const { status, error } = await readTask(server, "orphan");
   assert.deepEqual([status, error.code], ["failed", -32603]);
 });

@@ -279,7 +279,7 @@ test.onDatabases("find() knows a caller's own tasks only", async ({ kv, other })
 
 /** Tasks as one sees them who needs no second look. */
 function looking(kv: Deno.Kv) {
-  return taskStore(new Database(kv), { confirmSeconds: 0 });
+  return taskStore(new Database(kv), { lapseSeconds: 0 });
 }
 
 test.onDatabases("find() fails a task whose lease no one renews", async ({ kv, other }) => {
