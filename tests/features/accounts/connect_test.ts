@@ -5,6 +5,7 @@ import { jsonLine } from "../../../src/core/log/log_line.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { statusOf, textOf } from "../../kit/answer.ts";
 import { connect, openConnect, startConnected } from "../../kit/connected.ts";
+import { checkEndsWithSession } from "../../kit/ended_session.ts";
 import { keyOf, KeyService } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -315,4 +316,22 @@ Deno.test("connecting again replaces the key", async () => {
   await visitor.look("/accounts");
   assert.match(visitor.words, /As ada@other , connected just now , never used/);
   assert.doesNotMatch(visitor.words, /ada@acme/);
+});
+
+Deno.test("POST /connect/:name keeps no account of who is signed out or blocked meanwhile", async () => {
+  await using service = new KeyService("ada@acme");
+  await checkEndsWithSession(async (kv) => {
+    const server = await startConnected(service.key(), { kv });
+    const visitor = await AccountVisitor.signIn(server);
+    await paste(visitor, keyOf("ada@acme"));
+    return {
+      subject: "github:42",
+      press: () => visitor.press(PATH, { answer: "connect" }),
+      async stored() {
+        const accounts = kv.list({ prefix: ["account"] });
+        return (await Array.fromAsync(accounts)).length;
+      },
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  });
 });
