@@ -19,10 +19,10 @@ import {
   type ServerOptions,
 } from "./core/server/server_options.ts";
 import { isCollected, startTelemetry } from "./core/telemetry/current.ts";
-import { processSettings } from "./core/process/environment.ts";
+import { processEnvironment } from "./core/process/environment.ts";
 import { FEATURES } from "./features.ts";
 import { announce, warnOfSettings } from "./core/process/announcement.ts";
-import { checkDatabase, openKv } from "./core/process/kv.ts";
+import { openKv, refuseDefaultDatabase } from "./core/process/kv.ts";
 import { type Handler, Socket } from "./core/process/socket.ts";
 import { stopOnSignal } from "./core/process/signals.ts";
 
@@ -96,7 +96,7 @@ export async function serve<
   V extends Services = Record<never, never>,
 >(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
-  const { environment, ...rest } = processSettings();
+  const { environment, ...rest } = processEnvironment();
   const { readEnvironmentFile } = await import(
     "./core/process/environment_file.ts"
   );
@@ -108,7 +108,7 @@ export async function serve<
     const checked: [string, typeof SERVE_OPTIONS] = ["serve", SERVE_OPTIONS];
     const plan = new Plan(FEATURES, options, environment, reading, checked);
     if (options.kv === undefined && drains()) {
-      checkDatabase(plan.config, {
+      refuseDefaultDatabase(plan.config, {
         systemdPid: environment.SYSTEMD_EXEC_PID,
         image: environment.DENO_USE_CGROUPS,
         terminal,
@@ -118,14 +118,14 @@ export async function serve<
     if (isCollected()) {
       const collecting = await import("./core/process/collecting.ts");
       const main = log.logger("main");
-      collecting.checkCollecting(plan.config, environment, main);
+      collecting.checkTelemetrySettings(plan.config, environment, main);
     }
     await start(plan, options);
     logStrayErrors(plan.log.logger("main"));
   } catch (error) {
     await log?.flush();
-    const { endStart } = await import("./core/process/failed_start.ts");
-    endStart(error, environment);
+    const { failStart } = await import("./core/process/failed_start.ts");
+    failStart(error, environment);
   }
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { statusOf } from "../kit/answer.ts";
 import { childrenOf, Cores, isAlive } from "./cores.ts";
 import { freePort } from "../kit/port.ts";
-import { Cores as Supervisor } from "../../src/core/process/core_processes.ts";
+import { CoreProcesses } from "../../src/core/process/core_processes.ts";
 import { recordLog, silentLogger } from "../kit/log.ts";
 import { rpc } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";
@@ -85,7 +85,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "Cores.run() starts processes that end as they start for as long as it takes",
+    "CoreProcesses.run() starts processes that end as they start for as long as it takes",
   ignore,
   async fn() {
     await using directory = new TemporaryDirectory();
@@ -101,7 +101,7 @@ Deno.test({
     const path = `${directory.path}/program.ts`;
     await Deno.writeTextFile(path, program);
     await Deno.writeTextFile(starts, "");
-    const supervisor = new Supervisor({
+    const supervisor = new CoreProcesses({
       command: [Deno.execPath(), "run", "--allow-all", path],
       processes: 1,
       hostname: "127.0.0.1",
@@ -134,7 +134,7 @@ Deno.test({
       setInterval(() => {}, 1000);`,
     );
     const { events, logger } = recordLog();
-    const supervisor = new Supervisor({
+    const supervisor = new CoreProcesses({
       command: [program, "run", "--unstable-net", "--allow-all", source],
       processes: 2,
       hostname: "127.0.0.1",
@@ -163,11 +163,11 @@ Deno.test({
 });
 
 Deno.test({
-  name: "Cores.run() ends with 1 where the program is not there at all",
+  name: "CoreProcesses.run() ends with 1 where the program is not there at all",
   ignore,
   async fn() {
     const { events, logger } = recordLog();
-    const supervisor = new Supervisor({
+    const supervisor = new CoreProcesses({
       command: ["/nowhere/program"],
       processes: 2,
       hostname: "127.0.0.1",
@@ -200,7 +200,7 @@ for (const second of [false, true]) {
         Deno.kill(Deno.pid, "SIGSTOP");`,
       );
       const { events, logger } = recordLog();
-      const supervisor = new Supervisor({
+      const supervisor = new CoreProcesses({
         command: [Deno.execPath(), "run", "--allow-all", source],
         processes: 1,
         hostname: "127.0.0.1",

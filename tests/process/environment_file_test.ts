@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readLines } from "../../src/core/process/environment_file.ts";
+import { parseEnvironmentFile } from "../../src/core/process/environment_file.ts";
 
 for (
   const [text, lines] of [
@@ -14,12 +14,12 @@ for (
     ["KEY='a' b\nPORT 1\n", [2]],
   ] as const
 ) {
-  Deno.test(`readLines() finds ${JSON.stringify(lines)} in ${JSON.stringify(text)}`, () => {
-    assert.deepEqual(readLines(text).broken, lines);
+  Deno.test(`parseEnvironmentFile() finds ${JSON.stringify(lines)} in ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(parseEnvironmentFile(text).broken, lines);
   });
 }
 
 Deno.test("readLines() lists the names that have a value", () => {
   const text = "A=1\nexport B='x\ny=2'\n# C=3\nD=\nbroken\n";
-  assert.deepEqual(readLines(text).names, ["A", "B"]);
+  assert.deepEqual(parseEnvironmentFile(text).names, ["A", "B"]);
 });

@@ -6,7 +6,7 @@ import {
 } from "../../src/core/process/announcement.ts";
 import { ConfigError, StartError } from "../../src/core/settings/complaint.ts";
 import { type Config, parseConfig } from "../../src/core/settings/config.ts";
-import { collectFile } from "../../src/core/process/file_collection.ts";
+import { deleteExpiredRecords } from "../../src/core/process/file_collection.ts";
 import { guardFile } from "../../src/core/process/kv_file.ts";
 import { SteadyTime } from "../kit/fake_time.ts";
 import { recordLog, silentLogger } from "../kit/log.ts";
@@ -231,11 +231,11 @@ async function openCollecting(
   checkPlace = () => Promise.resolve(),
 ): Promise<Deno.Kv> {
   const kv = Object.assign(await Deno.openKv(path), { checkPlace });
-  collectFile(kv, path, 1);
+  deleteExpiredRecords(kv, path, 1);
   return kv;
 }
 
-Deno.test("collectFile() deletes what has expired, some at a time, and nothing of another program", async () => {
+Deno.test("deleteExpiredRecords() deletes what has expired, some at a time, and nothing of another program", async () => {
   await using directory = new TemporaryDirectory();
   const path = `${directory.path}/tools.db`;
   using application = await Deno.openKv(path);
@@ -252,7 +252,7 @@ Deno.test("collectFile() deletes what has expired, some at a time, and nothing o
   assert.deepEqual(await keys(), ["application", "ever", "later"]);
 });
 
-Deno.test("collectFile() makes no file where the database was removed", async () => {
+Deno.test("deleteExpiredRecords() makes no file where the database was removed", async () => {
   await using directory = new TemporaryDirectory();
   const path = `${directory.path}/tools.db`;
   let checks = 0;

@@ -21,7 +21,7 @@ import { StartError } from "../settings/complaint.ts";
  *
  * @throws {StartError} for a setting with which a process may hang
  */
-export function checkCollecting(
+export function checkTelemetrySettings(
   config: Config,
   environment: Environment,
   log: Logger,

@@ -47,7 +47,7 @@ interface Ended {
 }
 
 /** The processes of one command. A process that ends is started again. */
-export class Cores {
+export class CoreProcesses {
   readonly #longestPauseMilliseconds: number;
   readonly #children = new Set<Deno.ChildProcess>();
   readonly #pauses = new Set<ReturnType<typeof setTimeout>>();

@@ -17,7 +17,7 @@ import { Log } from "../log/log.ts";
 import { jsonLine } from "../log/log_line.ts";
 import { StartError } from "../settings/complaint.ts";
 import { addressComplaint } from "./failed_start.ts";
-import { Cores, stderr, stdout } from "./core_processes.ts";
+import { CoreProcesses, stderr, stdout } from "./core_processes.ts";
 import { watchParent, WITH_PARENT } from "./signals.ts";
 
 /** Ends the process with a message that says what to fix. */
@@ -65,7 +65,7 @@ export async function main(args: readonly string[]): Promise<never> {
   const log = new Log({ level: "info" }, {
     write: (event) => stdout.push(jsonLine(event)),
   });
-  const cores = new Cores({
+  const cores = new CoreProcesses({
     command,
     processes,
     hostname,

@@ -9,7 +9,7 @@ import type { Environment, SettingsOptions } from "../settings/setting.ts";
  * Makes the functions that read variables and files, without a prompt for
  * permission.
  */
-export function processSettings(): SettingsOptions & {
+export function processEnvironment(): SettingsOptions & {
   environment: Environment;
 } {
   const stateOf = (descriptor: Deno.PermissionDescriptor) =>

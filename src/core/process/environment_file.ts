@@ -22,7 +22,7 @@ export function readEnvironmentFile(): {
     Deno.permissions.querySync(it).state === "granted";
   if (mayRead({ name: "read" }) || !mayRead(file)) return none;
   try {
-    const { broken, names } = readLines(Deno.readTextFileSync(path));
+    const { broken, names } = parseEnvironmentFile(Deno.readTextFileSync(path));
     return {
       namesInFile: names,
       complaints: broken.length === 0 ? [] : [{
@@ -47,7 +47,9 @@ const SETTING = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$/;
  * line other than a comment is broken if it sets no variable, or one that an
  * earlier line has set.
  */
-export function readLines(text: string): { broken: number[]; names: string[] } {
+export function parseEnvironmentFile(
+  text: string,
+): { broken: number[]; names: string[] } {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   const broken: number[] = [];
   const names: string[] = [];

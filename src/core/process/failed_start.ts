@@ -54,10 +54,13 @@ export function addressComplaint(
  * Adds the complaint about `HOST` and `PORT` to the error of a start that
  * failed before it listened, so that all complaints are seen at once.
  */
-export function withAddress(error: Error, environment: Environment): Error {
+export function withAddressComplaint(
+  error: Error,
+  environment: Environment,
+): Error {
   if (error instanceof CatalogueError) {
     const settings = error.settings ?? new ConfigError([]);
-    const all = withAddress(settings, environment) as ConfigError;
+    const all = withAddressComplaint(settings, environment) as ConfigError;
     return new CatalogueError(
       error.complaints,
       all.complaints.length > 0 ? all : undefined,
@@ -87,14 +90,14 @@ export function withAddress(error: Error, environment: Environment): Error {
  * the process continues, and responds to every request with 500.
  * @throws {unknown} any error other than a mistake in settings or definitions
  */
-export function endStart(error: unknown, environment: Environment): void {
+export function failStart(error: unknown, environment: Environment): void {
   const isMistake = error instanceof ConfigError ||
     error instanceof CatalogueError || error instanceof ServiceError;
   if (!isMistake && !(error instanceof StartError)) throw error;
   if (isMistake && environment.DENO_DEPLOYMENT_ID) {
     return serveMisconfigured(error);
   }
-  console.error(withAddress(error, environment).message);
+  console.error(withAddressComplaint(error, environment).message);
   Deno.exit(1);
 }
 

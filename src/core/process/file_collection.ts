@@ -31,7 +31,7 @@ const DELETE_EXPIRED = `delete from kv where k in (
   order by expiration_ms limit ${MAX_ROWS})`;
 
 /** Makes a database in a file delete expired records until it is closed. */
-export function collectFile(
+export function deleteExpiredRecords(
   kv: Deno.Kv & Pick<Kv, "checkPlace">,
   path: string,
   pauseMilliseconds = PAUSE_MILLISECONDS,

@@ -27,7 +27,7 @@ const LOCKED_MILLISECONDS = 10_000;
  * the next release of the service would start with an empty one.
  * @throws {StartError}
  */
-export function checkDatabase(
+export function refuseDefaultDatabase(
   { kvPath, deployed }: Config,
   facts: Omit<ProcessFacts, "pid" | "ppid">,
 ): void {
@@ -110,8 +110,8 @@ export async function openKv(config: Config, log: Logger): Promise<Kv> {
     const kv = await untilUnlocked(() => Deno.openKv(kvPath));
     if (file) {
       await guardFile(kv, file, log);
-      const { collectFile } = await import("./file_collection.ts");
-      collectFile(kv, file);
+      const { deleteExpiredRecords } = await import("./file_collection.ts");
+      deleteExpiredRecords(kv, file);
     }
     // A watch on a file sees only the changes of this process.
     return Object.assign(kv, { isRemote: deployed || isRemote(kvPath) });

@@ -9,7 +9,7 @@ import {
   type KvHandles,
   kvPromises,
 } from "../../../packages/testing/kv/mod.ts";
-import { collectFile } from "../../../src/core/process/file_collection.ts";
+import { deleteExpiredRecords } from "../../../src/core/process/file_collection.ts";
 import { KvClosedError, kvErrorOf } from "../../../src/core/kv/kv_error.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { ACCESS_TOKEN, Denokv, findDenokv } from "../../kit/denokv.ts";
@@ -52,7 +52,7 @@ const DATABASES: Record<string, Open> = {
     const { path } = stack.use(new TemporaryDirectory());
     return await openTwice(stack, `${path}/test.db`, async (path) => {
       const kv = await Deno.openKv(path);
-      collectFile(kv, path!, 1);
+      deleteExpiredRecords(kv, path!, 1);
       return kv;
     });
   },
