@@ -63,3 +63,9 @@ export async function checkEndsWithSession(
     }
   }
 }
+
+/** Reads the states of all questions that pages ask. */
+export function waitsIn(kv: Deno.Kv): Promise<string[]> {
+  const waits = kv.list<{ state: string }>({ prefix: ["wait"] });
+  return Array.fromAsync(waits, ({ value }) => value.state);
+}

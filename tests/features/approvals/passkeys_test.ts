@@ -10,6 +10,7 @@ import { tool, z } from "../../../src/mod.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
+import { checkEndsWithSession, waitsIn } from "../../kit/ended_session.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { kvThrough } from "../../kit/kv.ts";
 import type { Json } from "../../kit/message.ts";
@@ -397,3 +398,51 @@ Deno.test("a server without such a tool has no page of passkeys", async () => {
   await visitor.look("/passkeys");
   assert.equal(visitor.page.status, 404);
 });
+
+/** The ways to act on a page: each opens one, and gives its press. */
+const PRESSES: Record<
+  string,
+  (server: OAuthServer) => Promise<() => Promise<unknown>>
+> = {
+  async "an approval without a passkey"(server) {
+    const call = await clientOf(server, "2026");
+    const page = await open(server, linkOf(await resultOf(call("wipe"))));
+    return () => press(page, "approve");
+  },
+  async "an approval with a passkey"(server) {
+    const call = await clientOf(server, "2026");
+    const link = linkOf(await resultOf(call("pay", { cents: 1 })));
+    const { visitor, passkey } = await withPasskey(server);
+    const signed = await sign(visitor, link, passkey);
+    return () => send(visitor, link, signed);
+  },
+  async "a new passkey"(server) {
+    const visitor = await AccountVisitor.signIn(server);
+    await openPasskeys(visitor);
+    const passkey = await SoftwarePasskey.make(1);
+    return () => make(visitor, passkey);
+  },
+  async "the removal of a passkey"(server) {
+    const { visitor } = await withPasskey(server);
+    await openPasskeys(visitor);
+    return () => visitor.press("/account/passkeys/remove");
+  },
+};
+
+for (const [what, begin] of Object.entries(PRESSES)) {
+  Deno.test(`${what} does not count of who is signed out or blocked meanwhile`, async () => {
+    await checkEndsWithSession(async (kv) => {
+      const server = await start({ kv });
+      return {
+        subject: "github:42",
+        press: await begin(server),
+        async stored() {
+          const kept = kv.list({ prefix: ["passkeys"] });
+          const passkeys = await Array.fromAsync(kept, ({ value }) => value);
+          return [await waitsIn(kv), passkeys];
+        },
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      };
+    });
+  });
+}

@@ -11,6 +11,7 @@ import { waitStore } from "../../../src/features/questions/waits.ts";
 import { AccountVisitor, csrfOf, formOf } from "../../kit/account_visitor.ts";
 import { Events, outcome, resultOf, textOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";
+import { checkEndsWithSession, waitsIn } from "../../kit/ended_session.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
 import { initialize, type Json, rpc } from "../../kit/message.ts";
@@ -583,6 +584,20 @@ Deno.test("no GET answers, and no POST without the token of the page", async () 
   linkOf(await resultOf(call("pay")));
   const { status } = await visitor.press(path, { answer: "certainly" });
   assert.equal(status, 400);
+});
+
+Deno.test("no click counts of who is signed out or blocked meanwhile", async () => {
+  await checkEndsWithSession(async (kv) => {
+    const server = await start({ kv });
+    const call = await clientOf(server, "2026");
+    const visitor = await open(server, linkOf(await resultOf(call("pay"))));
+    return {
+      subject: "github:42",
+      press: () => press(visitor, "done"),
+      stored: () => waitsIn(kv),
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  });
 });
 
 Deno.test("the first of two clicks counts, in two tabs and in two processes, and the log has it", async () => {

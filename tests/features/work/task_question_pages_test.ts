@@ -2,15 +2,13 @@
 import assert from "node:assert/strict";
 import { tool, z } from "../../../src/mod.ts";
 import { bindingOf } from "../../../src/core/oauth/grant.ts";
-import { accountSessionStore } from "../../../src/features/account_page/account_sessions.ts";
-import { blockStore } from "../../../src/core/store/blocks.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { taskStore } from "../../../src/features/work/tasks.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { Events, resultOf, textOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";
+import { checkEndsWithSession } from "../../kit/ended_session.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { atomicWith, kvWith } from "../../kit/kv.ts";
 import { recordLog } from "../../kit/log.ts";
 import type { Json } from "../../kit/message.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -228,32 +226,22 @@ test.inMemory("POST /account/work/answer takes no answer of who may no longer us
   assert.equal((await task()).status, "input_required");
 });
 
-for (const reason of ["everything of theirs has ended", "they were blocked"]) {
-  test.inMemory(`POST /account/work/answer takes no answer of someone of whom ${reason} just before its commit`, async ({ kv }) => {
-    const database = new Database(kv);
-    let isEnding = false;
-    const end = () =>
-      reason === "they were blocked"
-        ? blockStore(database).block("github:42", { by: "root" })
-        : accountSessionStore(database).endAllOf("github:42");
-    const slow = kvWith(kv, {
-      atomic: atomicWith(kv, async (commit) => {
-        if (isEnding) {
-          isEnding = false;
-          await end();
-        }
-        return await commit();
-      }),
-    });
-    await using server = await start({ kv: slow });
+Deno.test("POST /account/work/answer takes no answer of who is signed out or blocked meanwhile", async () => {
+  await checkEndsWithSession(async (kv) => {
+    const server = await start({ kv });
     const { taskId, visitor } = await asking(server);
-    isEnding = true;
-    await answer(visitor, entries("2"));
-    assert.equal(isEnding, false);
-    const task = await taskStore(database).find(taskId, BINDING);
-    assert.equal(task?.status, "input_required");
+    const tasks = taskStore(new Database(kv));
+    return {
+      subject: "github:42",
+      press: () => answer(visitor, entries("2")),
+      async stored() {
+        const task = await tasks.find(taskId, BINDING);
+        return task?.status === "input_required";
+      },
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
   });
-}
+});
 
 test.onDatabases("of answers in two tabs and by the app at the same time, at two processes, one counts", async ({ kv, other }) => {
   await using server = await start({ kv });
