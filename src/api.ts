@@ -44,7 +44,7 @@ import {
 } from "./core/mcp/exchange/client_tokens.ts";
 import { GivenKeys } from "./core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "./core/mcp/exchange/held_answers.ts";
-import { printParts } from "./core/net/parts.ts";
+import { printMultipart } from "./core/net/parts.ts";
 import { isSafeMethod } from "./core/net/send_once.ts";
 import {
   accountFetch,
@@ -228,7 +228,7 @@ function bodyOf(
   if (text !== undefined) return { body: text, type: "text/plain" };
   if (multipart === undefined) return {};
   const members = Object.entries(Object(multipart));
-  return printParts(
+  return printMultipart(
     members.flatMap(([name, value]) =>
       [value].flat().filter((it) => it !== undefined && it !== null)
         // An object is JSON by default (OpenAPI, Encoding Object).

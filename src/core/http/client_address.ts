@@ -8,7 +8,7 @@
  */
 import {
   type Address,
-  isWithin,
+  isInNetwork,
   type Network,
   parseAddress,
   parseNetwork,
@@ -138,7 +138,7 @@ export function isTrusted(
   address: Address,
   trusted: readonly Network[],
 ): boolean {
-  return trusted.some((network) => isWithin(address, network));
+  return trusted.some((network) => isInNetwork(address, network));
 }
 
 /** Parses one hop: an address, maybe with a port (IPv6 in brackets). */

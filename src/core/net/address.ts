@@ -46,7 +46,7 @@ export function parseNetwork(text: string): Network | undefined {
   return isLength ? { ...address, length } : undefined;
 }
 
-export function isWithin(address: Address, network: Network): boolean {
+export function isInNetwork(address: Address, network: Network): boolean {
   if (address.width !== network.width) return false;
   const shift = BigInt(network.width - network.length);
   return address.bits >> shift === network.bits >> shift;

@@ -5,7 +5,7 @@
  */
 
 /** One part of a body. */
-export interface Part {
+export interface FormPart {
   name: string;
   value: string;
   /** The media type; by default text. */
@@ -16,8 +16,8 @@ export interface Part {
  * Makes a body and its media type. A `FormData` would send each part that has a
  * media type as a file.
  */
-export function printParts(
-  parts: readonly Part[],
+export function printMultipart(
+  parts: readonly FormPart[],
 ): { body: string; type: string } {
   const boundary = `part-${crypto.randomUUID()}`;
   const printed = parts.map(({ name, value, type }) =>

@@ -28,13 +28,13 @@ const LOOPBACK_ORIGIN =
 const portOf = (origin: string) => LOOPBACK_ORIGIN.exec(origin)?.[1];
 
 /** True if two origins have the same port under two loopback names. */
-export function isTwin(one: string, other: string): boolean {
+export function isLoopbackTwin(one: string, other: string): boolean {
   const port = portOf(one);
   return port !== undefined && port === portOf(other);
 }
 
 /** Lists a loopback origin under all of its names. */
-export function twinsOf(origin: string): string[] {
+export function loopbackTwinsOf(origin: string): string[] {
   const port = portOf(origin);
   if (port === undefined) return [origin];
   return ["localhost", "127.0.0.1", "[::1]"].map((name) =>

@@ -22,9 +22,9 @@ import { CORS_HEADERS } from "../http/cors.ts";
 import {
   basePathOf,
   isHost,
-  isTwin,
+  isLoopbackTwin,
   loopbackOriginOf,
-  twinsOf,
+  loopbackTwinsOf,
 } from "../net/url.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
@@ -213,7 +213,7 @@ class ServerSites {
     const { config: { baseUrl, auth } } = this.core.plan;
     const home = this.#home;
     if (!auth.oauth || home === undefined) return [""];
-    return ["", ...baseUrl === undefined ? twinsOf(home) : [home]];
+    return ["", ...baseUrl === undefined ? loopbackTwinsOf(home) : [home]];
   }
 
   /** Lets the features start overdue work. */
@@ -269,7 +269,7 @@ class ServerSites {
       request.url.startsWith(`${home}/`);
     if (isHome) return this.#site(home);
     const { origin } = new URL(request.url);
-    return this.#site(isTwin(origin, home) ? origin : home);
+    return this.#site(isLoopbackTwin(origin, home) ? origin : home);
   }
 
   #site(baseUrl: string | undefined): ServerSite {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {
-  isWithin,
+  isInNetwork,
   parseAddress,
   parseNetwork,
   printAddress,
@@ -70,10 +70,10 @@ for (
     ["::ffff:10.0.0.0/104", "10.1.2.3", "11.0.0.0"],
   ]
 ) {
-  Deno.test(`isWithin() finds ${inside} in ${network}, and not ${outside}`, () => {
+  Deno.test(`isInNetwork() finds ${inside} in ${network}, and not ${outside}`, () => {
     const range = parseNetwork(network)!;
-    assert.equal(isWithin(parseAddress(inside)!, range), true);
-    assert.equal(isWithin(parseAddress(outside)!, range), false);
+    assert.equal(isInNetwork(parseAddress(inside)!, range), true);
+    assert.equal(isInNetwork(parseAddress(outside)!, range), false);
   });
 }
 

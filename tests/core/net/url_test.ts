@@ -3,7 +3,7 @@ import {
   basePathOf,
   isHost,
   isLoopback,
-  isTwin,
+  isLoopbackTwin,
   loopbackOriginOf,
   parseTypedUrl,
   registeredDomain,
@@ -39,9 +39,9 @@ for (
     ["https://one.example.com", "https://other.example.com", false],
   ] as const
 ) {
-  Deno.test(`isTwin() is ${expected} for ${one} and ${other}, either way round`, () => {
-    assert.equal(isTwin(one, other), expected);
-    assert.equal(isTwin(other, one), expected);
+  Deno.test(`isLoopbackTwin() is ${expected} for ${one} and ${other}, either way round`, () => {
+    assert.equal(isLoopbackTwin(one, other), expected);
+    assert.equal(isLoopbackTwin(other, one), expected);
   });
 }
 

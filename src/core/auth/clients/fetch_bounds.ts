@@ -10,7 +10,7 @@ import {
   type Address,
   ipv4Bits,
   ipv6Bits,
-  isWithin,
+  isInNetwork,
   type Network,
   parseNetwork,
 } from "../../net/address.ts";
@@ -170,9 +170,9 @@ export function isPublicAddress(address: string): boolean {
   const bits = ipv6Bits(address);
   if (bits === undefined) return false;
   const ipv6 = { bits, width: 128 };
-  return isWithin(ipv6, GLOBAL_UNICAST) && !isIn(ipv6, SPECIAL_IPV6);
+  return isInNetwork(ipv6, GLOBAL_UNICAST) && !isIn(ipv6, SPECIAL_IPV6);
 }
 
 function isIn(address: Address, networks: readonly Network[]): boolean {
-  return networks.some((network) => isWithin(address, network));
+  return networks.some((network) => isInNetwork(address, network));
 }
