@@ -7,7 +7,7 @@
 import {
   endClient,
   endSubject,
-  grantsEnd,
+  makeEndGrants,
 } from "../../src/core/auth/grants/end_grant.ts";
 import { shortClientId } from "../../src/core/oauth/client.ts";
 import { personData } from "../../src/core/auth/grants/person_data.ts";
@@ -54,7 +54,7 @@ export function openRegister(database: Database, log: Logger) {
   });
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
-  const endGrants = grantsEnd({ grants, sessions, tasks, database });
+  const endGrants = makeEndGrants({ grants, sessions, tasks, database });
   const records = [
     accountSessionStore(database),
     accountStore(database),

@@ -13,7 +13,7 @@ import { AccountVisitor } from "../kit/account_visitor.ts";
 import {
   endClient,
   endSubject,
-  grantsEnd,
+  makeEndGrants,
 } from "../../src/core/auth/grants/end_grant.ts";
 import { accountStore } from "../../src/features/accounts/accounts.ts";
 import { accountSessionStore } from "../../src/features/account_page/account_sessions.ts";
@@ -321,7 +321,7 @@ function blocking(kv: Deno.Kv) {
       endAllOf,
     })),
     ...ended,
-    endGrants: grantsEnd(ended),
+    endGrants: makeEndGrants(ended),
   };
   return { blocks: blockStore(database), ending };
 }

@@ -35,7 +35,7 @@ import type { Provider } from "../provider/provider.ts";
 import { signInProviders } from "../provider/sign_in_providers.ts";
 import { rateLimitedFetch } from "./clients/fetch_bounds.ts";
 import { clientDirectory } from "./clients/client_directory.ts";
-import { grantsEnd, type PersonRecords } from "./grants/end_grant.ts";
+import { makeEndGrants, type PersonRecords } from "./grants/end_grant.ts";
 import {
   personData,
   type PersonStores,
@@ -135,7 +135,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     make: options.provider,
     log,
   });
-  const endGrants = grantsEnd(shared);
+  const endGrants = makeEndGrants(shared);
   const { serverTitle, about } = options;
   /** The props of every page. */
   const frame = { base: basePathOf(baseUrl), serverTitle, about };

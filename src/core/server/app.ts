@@ -11,7 +11,10 @@ import { cors } from "@hono/hono/cors";
 import { firstOf } from "../first_of.ts";
 import { type Gate, hostCheck } from "../auth/doors/gate.ts";
 import type { PersonRecords } from "../auth/grants/end_grant.ts";
-import { type SignIn, STEPS } from "../auth/server/authorization_server.ts";
+import {
+  CONNECT_STEPS,
+  type SignIn,
+} from "../auth/server/authorization_server.ts";
 import { isStranger } from "../caller.ts";
 import { ChallengeError, HttpError, OAuthError } from "../errors.ts";
 import {
@@ -118,7 +121,7 @@ function observedRoutes(baseUrl: string): MiddlewareHandler<AppEnv> {
     if (route === "/*" || route === "*") return;
     telemetry.nameRoute(method, base + route);
     const step = `${method} ${route}`;
-    if (!STEPS.includes(step)) return;
+    if (!CONNECT_STEPS.includes(step)) return;
     telemetry.reportStep({
       step,
       grantType: c.get("grantType"),

@@ -31,7 +31,7 @@ import { gateOfDoors, staticDoors } from "../auth/doors/doors.ts";
 import {
   anonymousGate,
   type Gate,
-  lateGate,
+  lazyGate,
   openGate,
 } from "../auth/doors/gate.ts";
 import { firstOf } from "../first_of.ts";
@@ -149,7 +149,7 @@ export class ServerSite {
  */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
   if (isOpen(auth)) return openGate;
-  if (auth.oauth || auth.jwt) return lateGate(load);
+  if (auth.oauth || auth.jwt) return lazyGate(load);
   const gate = gateOfDoors(staticDoors(auth));
   return auth.anonymous
     ? anonymousGate(gate, { keyHeader: auth.apiKey?.header })

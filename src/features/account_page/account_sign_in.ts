@@ -42,8 +42,8 @@ import type { FormServices } from "./account_pages.ts";
 import { readParameters } from "../../core/http/body.ts";
 import type { PresentedCredential } from "../../core/http/rate_limit.ts";
 import {
-  providerUrl,
-  upstreamSecrets,
+  authorizationUrlOf,
+  verifierAndNonce,
 } from "../../core/auth/grants/provider_choice.ts";
 
 const STATE_PREFIX = "account.";
@@ -160,7 +160,7 @@ export function accountSignIn(services: FormServices) {
       const url = await ask(
         c,
         chosen,
-        () => providerUrl(chosen, { handle, state, browser, isFresh }),
+        () => authorizationUrlOf(chosen, { handle, state, browser, isFresh }),
       );
       choice.remember(c, chosen);
       return redirect(c, url.href);
@@ -205,7 +205,7 @@ export function accountSignIn(services: FormServices) {
         () =>
           provider.redeem({
             code,
-            ...upstreamSecrets(handle, browser, from),
+            ...verifierAndNonce(handle, browser, from),
             redirectUri: from.redirectUri,
             issuer,
           }),

@@ -64,7 +64,7 @@ export const openGate: Gate = {
 };
 
 /** Makes a gate that is loaded at the first request. */
-export function lateGate(load: () => Promise<Gate>): Gate {
+export function lazyGate(load: () => Promise<Gate>): Gate {
   let gate: Gate | undefined;
   async function loaded(): Promise<Gate> {
     const loaded = await load();

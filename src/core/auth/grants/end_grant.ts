@@ -27,13 +27,13 @@ export interface TaskCanceller {
   ): Promise<() => void>;
 }
 
-export type EndGrants = ReturnType<typeof grantsEnd>;
+export type EndGrants = ReturnType<typeof makeEndGrants>;
 
 /**
  * Makes the function that ends grants and everything that belongs to them. It
  * lists a person's sessions and tasks only once for all their grants.
  */
-export function grantsEnd(
+export function makeEndGrants(
   { grants, sessions, tasks, database }: {
     grants: Pick<GrantStore, "close" | "unlist">;
     database: Pick<Database, "background">;

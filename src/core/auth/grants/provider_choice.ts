@@ -96,7 +96,7 @@ export function providerChoice(
 }
 
 /** Makes the URL of the authorization request to a provider. */
-export async function providerUrl(
+export async function authorizationUrlOf(
   { provider, redirectUri, key }: SignInProvider,
   { handle, state = handle, browser, providerHints, isFresh }: {
     handle: string;
@@ -111,7 +111,7 @@ export async function providerUrl(
     isFresh?: boolean;
   },
 ): Promise<URL> {
-  const { codeVerifier, nonce } = upstreamSecrets(handle, browser, { key });
+  const { codeVerifier, nonce } = verifierAndNonce(handle, browser, { key });
   return await provider.authorizationUrl({
     ...providerHints,
     isFresh,
@@ -128,7 +128,7 @@ export async function providerUrl(
  * sign-in, because the database and the URLs do not reveal the cookie. Each
  * provider gets other values, so that none can redeem another's code.
  */
-export function upstreamSecrets(
+export function verifierAndNonce(
   handle: string,
   browser: string,
   { key }: { key?: string },

@@ -26,7 +26,7 @@ import {
 import type { MakeGrantType } from "./grant_type.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
-import { shownCredentials } from "./shown_credentials.ts";
+import { presentedCredentials } from "./presented_credentials.ts";
 import type { MakeSignedInPages, SignedInPages } from "./signed_in_pages.ts";
 import { tokenEndpoint } from "./token.ts";
 import {
@@ -106,7 +106,7 @@ export function authorizationServer(
     perSecond: number,
     listShown?: ListCredentials,
   ) => rateLimit(services, endpoint, perSecond, listShown);
-  const shown = shownCredentials(services, () => pages);
+  const shown = presentedCredentials(services, () => pages);
   const authorizing = limit("authorize", 10, shown.authorizing);
   // A generous limit: a failed token request costs little, and other people
   // in the same network must be able to refresh.
@@ -217,7 +217,7 @@ export function makeSignIn(
  * The routes that a client calls to connect, each of which is a step of
  * {@linkcode Attempt}.
  */
-export const STEPS: readonly string[] = [
+export const CONNECT_STEPS: readonly string[] = [
   "POST /register",
   "GET /authorize",
   "POST /authorize",
@@ -234,7 +234,9 @@ function closedServer(auth: AuthConfig, baseUrl: string): Hono<AppEnv> {
   // outage.
   const missing = refusal(404, auth);
   for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);
-  for (const endpoint of [...STEPS, "GET /account/*", "POST /account/*"]) {
+  for (
+    const endpoint of [...CONNECT_STEPS, "GET /account/*", "POST /account/*"]
+  ) {
     const [method, path] = endpoint.split(" ");
     app.on(method, path, refusal(501, auth));
   }

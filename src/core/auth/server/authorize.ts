@@ -35,7 +35,7 @@ import { titleOf } from "../../../authoring/account.ts";
 import { networkOf } from "../../http/client_address.ts";
 import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
 import { askProvider } from "../../provider/unavailable.ts";
-import { providerUrl } from "../grants/provider_choice.ts";
+import { authorizationUrlOf } from "../grants/provider_choice.ts";
 import type { AuthServices } from "../services.ts";
 import type { SignedInPages } from "./signed_in_pages.ts";
 
@@ -190,7 +190,7 @@ export function authorizeEndpoint(
       const handle = await requests.save(browser, pending, chosen.id);
       const url = await askProvider(
         chosen.provider,
-        () => providerUrl(chosen, { handle, browser, providerHints }),
+        () => authorizationUrlOf(chosen, { handle, browser, providerHints }),
       );
       log.info("Sent to the provider without the consent page", {
         reference: c.get("reference"),

@@ -17,7 +17,7 @@ import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readParameters } from "../../http/body.ts";
 import { findBrowserRequest } from "./browser_request.ts";
 import { askProvider } from "../../provider/unavailable.ts";
-import { providerUrl } from "../grants/provider_choice.ts";
+import { authorizationUrlOf } from "../grants/provider_choice.ts";
 import { checkSameSite, redirect } from "../../http/browser.ts";
 import type { AuthServices } from "../services.ts";
 
@@ -101,7 +101,7 @@ export function consentEndpoint(
     // cannot be reached, the person can click again.
     const url = await askProvider(
       chosen.provider,
-      () => providerUrl(chosen, { handle, browser, providerHints }),
+      () => authorizationUrlOf(chosen, { handle, browser, providerHints }),
     );
     await keepConsent(c, found, { consented: scopes, provider: chosen.id });
     choice.remember(c, chosen);

@@ -29,7 +29,7 @@ import {
 import { findBrowserRequest, requestAnswered } from "./browser_request.ts";
 import { redirect } from "../../http/browser.ts";
 import { waiveRate } from "../../http/rate_limit.ts";
-import { upstreamSecrets } from "../grants/provider_choice.ts";
+import { verifierAndNonce } from "../grants/provider_choice.ts";
 import type { AuthServices } from "../services.ts";
 import { signInCompletion } from "./sign_in_completion.ts";
 
@@ -190,7 +190,7 @@ export function providerCallbackEndpoint(
     // Then the person and the provider's tokens.
     const signedIn = await redeem(c, leased, from, {
       code: providerCode,
-      ...upstreamSecrets(handle, browser, from),
+      ...verifierAndNonce(handle, browser, from),
       issuer,
     });
     if (!("identity" in signedIn)) return await refuse(c, leased, signedIn);

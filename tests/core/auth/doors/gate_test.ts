@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   anonymousGate,
   type Gate,
-  lateGate,
+  lazyGate,
   openGate,
   parseBearer,
   printChallenge,
@@ -10,9 +10,9 @@ import {
 import type { Authenticated } from "../../../../src/core/caller.ts";
 import { ChallengeError } from "../../../../src/core/errors.ts";
 
-Deno.test("lateGate() loads its gate with the first request, and once", async () => {
+Deno.test("lazyGate() loads its gate with the first request, and once", async () => {
   let loads = 0;
-  const gate = lateGate(() => {
+  const gate = lazyGate(() => {
     loads++;
     return Promise.resolve(openGate);
   });
@@ -24,10 +24,10 @@ Deno.test("lateGate() loads its gate with the first request, and once", async ()
   assert.equal(loads, 1);
 });
 
-Deno.test("lateGate() is one gate, however many requests are the first", async () => {
+Deno.test("lazyGate() is one gate, however many requests are the first", async () => {
   const authenticated: string[] = [];
   let loads = 0;
-  const gate = lateGate(() => {
+  const gate = lazyGate(() => {
     const name = `gate ${++loads}`;
     return Promise.resolve({
       ...openGate,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DEFAULT_LIFETIMES } from "../../../../src/core/oauth/lifetimes.ts";
-import { grantsEnd } from "../../../../src/core/auth/grants/end_grant.ts";
+import { makeEndGrants } from "../../../../src/core/auth/grants/end_grant.ts";
 import { bindingOf } from "../../../../src/core/oauth/grant.ts";
 import { openGrant } from "../../../../src/core/oauth/new_grant.ts";
 import { grantKey } from "../../../../src/core/kv/keys.ts";
@@ -18,7 +18,7 @@ const grant = openGrant(requestOf(newClient()), {
 
 const other = { ...grant, id: "other" };
 
-Deno.test("grantsEnd() finds sessions and tasks before the grant is closed, by which they are found, once for all grants of a person", async () => {
+Deno.test("makeEndGrants() finds sessions and tasks before the grant is closed, by which they are found, once for all grants of a person", async () => {
   const steps: unknown[] = [];
   const endAllOf =
     (what: string) => (binding: string, grantIds: Set<string>) => {
@@ -27,7 +27,7 @@ Deno.test("grantsEnd() finds sessions and tasks before the grant is closed, by w
       const tell = () => steps.push(`tell of ${what}`);
       return Promise.resolve(Object.assign(end, { write: end, report: tell }));
     };
-  const end = grantsEnd({
+  const end = makeEndGrants({
     database: { background: () => steps.push("take them out of the lists") },
     sessions: { closeAllOf: endAllOf("sessions") } as never,
     tasks: { cancelAllOf: endAllOf("tasks") } as never,

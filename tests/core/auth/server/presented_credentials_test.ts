@@ -1,6 +1,6 @@
 import { type Context, Hono } from "@hono/hono";
 import assert from "node:assert/strict";
-import { shownCredentials } from "../../../../src/core/auth/server/shown_credentials.ts";
+import { presentedCredentials } from "../../../../src/core/auth/server/presented_credentials.ts";
 import type { AuthServices } from "../../../../src/core/auth/services.ts";
 import type { SignedInPages } from "../../../../src/core/auth/server/signed_in_pages.ts";
 import { fingerprint } from "../../../../src/core/crypto/crypto.ts";
@@ -75,7 +75,7 @@ const services = (changes: { grant?: unknown; isBlocked?: boolean } = {}) => {
   } as unknown as AuthServices;
 };
 
-type Kind = keyof ReturnType<typeof shownCredentials>;
+type Kind = keyof ReturnType<typeof presentedCredentials>;
 
 /** Lists the valid credentials of a request, and the number of all. */
 async function validIn(
@@ -94,7 +94,7 @@ async function validIn(
     }
     & Parameters<typeof services>[0] = {},
 ): Promise<[valid: string[], count: number]> {
-  const list = shownCredentials(services(changes), () => pages)[kind];
+  const list = presentedCredentials(services(changes), () => pages)[kind];
   let found: [string[], number] = [[], 0];
   const app = new Hono();
   app.all("*", async (c) => {
@@ -120,7 +120,7 @@ async function validIn(
   return found;
 }
 
-Deno.test("shownCredentials() finds a session", async () => {
+Deno.test("presentedCredentials() finds a session", async () => {
   const session = (value: string) =>
     validIn("session", "/account", { cookies: { account: value } });
   assert.deepEqual(await session(SESSION), [[SESSION], 1]);
@@ -128,7 +128,7 @@ Deno.test("shownCredentials() finds a session", async () => {
   assert.deepEqual(await session("short"), [[], 0]);
 });
 
-Deno.test("shownCredentials() finds at GET /authorize a session, and a browser that has approved the client", async () => {
+Deno.test("presentedCredentials() finds at GET /authorize a session, and a browser that has approved the client", async () => {
   const ask = (query: Record<string, string>, cookies = {}) =>
     validIn("authorizing", `/authorize?${new URLSearchParams(query)}`, {
       cookies,
@@ -146,7 +146,7 @@ Deno.test("shownCredentials() finds at GET /authorize a session, and a browser t
   assert.deepEqual(await ask({ redirect_uri }, browser), [[], 1]);
 });
 
-Deno.test("shownCredentials() finds a request that began in this browser", async () => {
+Deno.test("presentedCredentials() finds a request that began in this browser", async () => {
   const cookies = { browser: BROWSER };
   const form = [["request", HANDLE], ["scope", "a"], ["scope", "b"]];
   const own = [[HANDLE], 1];
@@ -179,7 +179,7 @@ Deno.test("shownCredentials() finds a request that began in this browser", async
   );
 });
 
-Deno.test("shownCredentials() finds a live code, refresh token or access token", async () => {
+Deno.test("presentedCredentials() finds a live code, refresh token or access token", async () => {
   const token = (
     form: Record<string, string> | string[][],
     changes: Parameters<typeof validIn>[2] = {},
@@ -215,7 +215,7 @@ Deno.test("shownCredentials() finds a live code, refresh token or access token",
 });
 
 Deno.test("no more than a hundred forms that do not end are waited for", async () => {
-  const { token } = shownCredentials(services(), () => pages);
+  const { token } = presentedCredentials(services(), () => pages);
   const app = new Hono();
   app.post("/", async (c) => c.json((await token(c)).length));
   const ends: (() => void)[] = [];

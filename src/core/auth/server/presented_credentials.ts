@@ -50,7 +50,7 @@ function only(
   return value === undefined ? [] : [{ value, isValid: () => isValid(value) }];
 }
 
-export function shownCredentials(
+export function presentedCredentials(
   { baseUrl, consents, requests, clock, ...stores }: AuthServices,
   pages: () => SignedInPages | undefined,
 ): Record<"session" | "authorizing" | "returning" | "token", ListCredentials> {
