@@ -3,9 +3,15 @@ import assert from "node:assert/strict";
 import type { PersonalKeyOptions } from "../../../src/mod.ts";
 import { jsonLine } from "../../../src/core/log/log_line.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
-import { statusOf, textOf } from "../../kit/answer.ts";
-import { connect, openConnect, startConnected } from "../../kit/connected.ts";
-import { checkEndsWithSession } from "../../kit/ended_session.ts";
+import { resultOf, statusOf, textOf } from "../../kit/answer.ts";
+import {
+  clientOf,
+  connect,
+  linkOf,
+  openConnect,
+  startConnected,
+} from "../../kit/connected.ts";
+import { checkEndsWithSession, waitsIn } from "../../kit/ended_session.ts";
 import { keyOf, KeyService } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -318,20 +324,28 @@ Deno.test("connecting again replaces the key", async () => {
   assert.doesNotMatch(visitor.words, /ada@acme/);
 });
 
-Deno.test("POST /connect/:name keeps no account of who is signed out or blocked meanwhile", async () => {
-  await using service = new KeyService("ada@acme");
-  await checkEndsWithSession(async (kv) => {
-    const server = await startConnected(service.key(), { kv });
-    const visitor = await AccountVisitor.signIn(server);
-    await paste(visitor, keyOf("ada@acme"));
-    return {
-      subject: "github:42",
-      press: () => visitor.press(PATH, { answer: "connect" }),
-      async stored() {
-        const accounts = kv.list({ prefix: ["account"] });
-        return (await Array.fromAsync(accounts)).length;
-      },
-      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-    };
+for (const answer of ["connect", "not-now"]) {
+  Deno.test(`POST /connect/:name stores nothing of who is signed out or blocked meanwhile: ${answer}`, async () => {
+    await using service = new KeyService("ada@acme");
+    await checkEndsWithSession(async (kv) => {
+      const server = await startConnected(service.key(), { kv });
+      const call = await clientOf(server, "2026");
+      const link = linkOf(await resultOf(call("who")));
+      const visitor = await openConnect(server, { link });
+      if (answer === "connect") {
+        await visitor.press(PATH, { answer, key: keyOf("ada@acme") });
+      }
+      return {
+        subject: "github:42",
+        press: () => visitor.press(PATH, { answer }),
+        async stored() {
+          const accounts = kv.list({ prefix: ["account"] });
+          return answer === "connect"
+            ? (await Array.fromAsync(accounts)).length
+            : await waitsIn(kv);
+        },
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+      };
+    });
   });
-});
+}
