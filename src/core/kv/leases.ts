@@ -5,7 +5,7 @@
  * machines differ. A lease has lapsed once another process has seen it
  * unchanged for long enough while the database responded; for a task's lease,
  * for two heartbeats. This watching time is stored in the lease of a task, so
- * that processes that live for only a few seconds can add up theirs.
+ * that processes that live for only a few seconds can add up their times.
  * @module
  */
 import { LatestMap } from "../cache.ts";

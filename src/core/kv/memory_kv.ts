@@ -1,7 +1,7 @@
 /**
  * Deno KV in memory, for a process that was started without `--unstable-kv`:
- * the part that the stores use, with the limits of Deno KV, so that code that
- * works here works there. Nothing survives the process.
+ * the part that the stores use. It has the limits of Deno KV, so that code that
+ * works with it works with Deno KV, too. Nothing survives the process.
  *
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv

@@ -94,8 +94,8 @@ export async function untilUnlocked<T>(
 /** The maximum time of an operation, including its time in the queue. */
 export const DEADLINE_MILLISECONDS = 5000;
 /**
- * The maximum number of concurrent operations, because Deno's client for remote
- * databases never drops one that hangs.
+ * The maximum number of concurrent operations. There is one because Deno's
+ * client for remote databases never drops an operation that hangs.
  */
 const MAX_AT_ONCE = 128;
 /**
@@ -257,8 +257,8 @@ export class Operations {
   }
 
   /**
-   * Sends an operation once there is a slot. It goes on after its deadline: a
-   * late response, too, shows that the database is back.
+   * Sends an operation once there is a slot. The operation goes on after its
+   * deadline: a late response, too, shows that the database is back.
    */
   async #take<T>(operation: () => Promise<T>, state: State): Promise<T> {
     if (this.#underWay >= MAX_AT_ONCE) {

@@ -166,7 +166,7 @@ export class BodyClock {
     this.begin(body);
     arriving.set(body, { sender, size: 1 });
     if (arriving.size <= MAX_ARRIVING_BODIES) return;
-    // At once in a burst, because no timer fires during one.
+    // Drops bodies at once in a burst, because no timer fires during one.
     if (arriving.size >= 2 * MAX_ARRIVING_BODIES) return thinOut(true);
     thinning ??= outsideTrace(() => setTimeout(thinOut, WHOLE_MILLISECONDS));
   }
@@ -312,8 +312,8 @@ export class BoundedBody {
   }
 
   /**
-   * Raises the limits of this body; and the limit of all bodies' bytes, for
-   * good, if it is below `most`.
+   * Raises the limits of this body. If the limit of all bodies' bytes is below
+   * `most`, raises it, too, for good.
    */
   allow(most: number, seconds: number): void {
     maxUnfinishedBytes = Math.max(maxUnfinishedBytes, most);

@@ -18,10 +18,7 @@ const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const MAX_PAUSE_MILLISECONDS = 10_000;
 const CHECK_MILLISECONDS = 20;
-/**
- * The maximum time for forwarding the last lines, because no one may be
- * reading.
- */
+/** The maximum time for forwarding the last lines. They may have no reader. */
 const LAST_LINES_MILLISECONDS = 500;
 /** The time that a process has to end by itself. */
 const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
@@ -143,8 +140,8 @@ export class CoreProcesses {
     }
     const isSteady =
       performance.now() - startedMilliseconds >= STEADY_MILLISECONDS;
-    // Ends only if no process has listened yet. After that, the reason may be
-    // temporary, such as a full disk.
+    // Ends only if no process has listened yet. After that, a process may have
+    // ended for a temporary reason, such as a full disk.
     if (isLast && !this.#hasListened) {
       // If the process ran, it has logged the reason itself.
       if ("error" in properties) {
@@ -169,7 +166,8 @@ export class CoreProcesses {
         stderr: "piped",
       }).spawn();
     } catch (error) {
-      // The program may just be replaced, or there are too many processes.
+      // The program's file is perhaps being replaced, or there are too many
+      // processes.
       const message = "A process could not be started, which is tried again";
       return { message, properties: { program, error }, code: 1 };
     }

@@ -7,9 +7,9 @@
 import type { SettingComplaint } from "../settings/complaint.ts";
 
 /**
- * Reports broken lines of `.env`, and lists the variables that it sets. Does so
- * only if the process may read `.env`, but not every file. Then revokes the
- * permission, so that tools cannot read the file.
+ * Reports broken lines of `.env`, and lists the variables that it sets. Does
+ * nothing if the process may read every file, or may not read `.env`. Then
+ * revokes the permission, so that tools cannot read the file.
  */
 export function readEnvironmentFile(): {
   complaints: SettingComplaint[];

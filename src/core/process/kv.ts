@@ -23,8 +23,8 @@ const WAIT_MILLISECONDS = 1500;
 const LOCKED_MILLISECONDS = 10_000;
 
 /**
- * Refuses Deno's default database for a service. It depends on the folder, so
- * the next release of the service would start with an empty one.
+ * Refuses Deno's default database for a service. That database belongs to the
+ * folder, so the next release of the service would start with an empty one.
  * @throws {StartError}
  */
 export function refuseDefaultDatabase(

@@ -17,8 +17,8 @@ import type { Kv } from "../kv/kv.ts";
 import { AWAITED_KINDS } from "../kv/awaited.ts";
 
 /**
- * The package's name. It is no literal in `import()`, because Deno would load
- * that at the start.
+ * The package's name. In `import()` it is no literal, because Deno would load a
+ * literal at the start.
  */
 const PACKAGE = "@tool-server/tool-server/postgres";
 

@@ -64,7 +64,8 @@ export function stopOnSignal(ending: EndingProcess): void {
     }
     stoppingSinceMilliseconds = time;
     ending.log.logger("main").info("Stopping");
-    // SIGINT comes from a person at a terminal, where no proxy is waited for.
+    // SIGINT comes from a person at a terminal, so there is no proxy to wait
+    // for.
     await end(ending, signal !== "SIGINT");
     await ending.log.flush();
     Deno.exit(0);

@@ -232,7 +232,8 @@ export function clientDirectory(
       return await document;
     } catch (cause) {
       if (cause instanceof HttpError) throw cause;
-      // Without details, by which anyone could map this server's network.
+      // The error has no details, by which anyone could map this server's
+      // network.
       throw cause instanceof DocumentError && cause.isPermanent
         ? new OAuthError(
           "invalid_client",

@@ -150,8 +150,8 @@ export function authorizationServer(
     waiveRate(c);
     return response;
   };
-  // A single provider redirects to the first path, each of several to its
-  // own.
+  // A single provider redirects to the first path. With several providers, each
+  // redirects to a path of its own.
   for (const path of [CALLBACK_PATH, `${CALLBACK_PATH}/:provider`]) {
     app.get(path, opened, recorded, returning, providerCallback);
   }

@@ -1,8 +1,8 @@
 /**
  * `GET /authorize`: checks a client's authorization request and shows the
  * consent page. Consent comes before the sign-in at the provider: otherwise a
- * client could use a session that the person already has there. Only a client
- * that the operator trusts skips consent.
+ * client could use the session that the person already has at the provider.
+ * Only a client that the operator trusts skips consent.
  * @see RFC 6749 §4.1.1, RFC 9700 §4.11 and §4.15
  * @module
  */
@@ -143,9 +143,9 @@ export function authorizeEndpoint(
 
     // Then the scopes. A step-up, a request for one more scope, keeps the
     // scopes approved before. A scope that the person has revoked is offered
-    // only if the request names it. `connection` is of the person on the
-    // account page. Another person may sign in next, so the scopes are computed
-    // again after the sign-in.
+    // only if the request names it. `connection` belongs to the person who is
+    // signed in to the account page. Another person may sign in next, so the
+    // scopes are computed again after the sign-in.
     const session = await pages?.find(c);
     const connection = session &&
       await connections.read({ subject: session.subject, clientId });

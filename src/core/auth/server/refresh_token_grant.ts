@@ -113,8 +113,8 @@ export function refreshTokenGrant(
       // token, with the refresh token of the earlier response: the successor,
       // which alone decrypts the grant's data key.
       const { scopes: own, grantedScopes = own } = stored;
-      // Scopes that the person has revoked since may be requested; the token is
-      // issued without them, as RFC 6749 §6 allows.
+      // A request may name scopes that the person has revoked since the
+      // sign-in. The token is issued without them, as RFC 6749 §6 allows.
       const requested = narrowScopes(scopes, grantedScopes);
       const replayed = state === "exchanged"
         ? await replayResponse(refreshToken, stored)
@@ -190,7 +190,7 @@ function ended(cause?: unknown): OAuthError {
 
 /**
  * Makes the refresh fail: with `invalid_grant` if the provider no longer
- * accepts the grant's tokens, otherwise with the same error.
+ * accepts the grant's tokens, otherwise with `error` itself.
  */
 function refuseDead(error: unknown): never {
   throw error instanceof ChallengeError ? ended(error) : error;

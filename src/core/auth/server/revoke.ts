@@ -35,7 +35,8 @@ export function revokeEndpoint(
   const { clients, accessTokens, refreshTokens, providerTokens } = services;
   const { endGrants, clock, log } = services;
   /**
-   * Finds a token and the function that revokes it; undefined if it is unknown.
+   * Finds the client of a token, and the function that revokes the token.
+   * Undefined if the token is unknown.
    */
   async function find(token: string): Promise<
     { clientId: string; revoke(c: Context): Promise<void> } | undefined

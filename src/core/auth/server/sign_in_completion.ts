@@ -31,7 +31,7 @@ const MAX_TRIES = 50;
 
 /** A person whom the provider has identified, with the provider's tokens. */
 interface ReturnedPerson {
-  /** The provider's id, which is the prefix of its people's subjects. */
+  /** The provider's id, with which the subjects of its people begin. */
   providerId: string;
   identity: Identity;
   tokens: UpstreamTokens;

@@ -91,7 +91,8 @@ export function tokenEndpoint(
     }
     const type = added.find(({ name }) => name === grantType);
     if (!type) {
-      // Telemetry must get known values only, so an unknown one is removed.
+      // Telemetry must get known values only, so an unknown grant type is
+      // removed.
       c.set("grantType", undefined);
       throw new OAuthError(
         "unsupported_grant_type",

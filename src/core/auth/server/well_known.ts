@@ -88,8 +88,8 @@ export function protectedResourceMetadata(
 }
 
 /**
- * Lists the paths of the authorization server metadata: the issuer's, and the
- * resource's, where some clients look.
+ * Lists the paths of the authorization server metadata: those of the issuer,
+ * and that of the resource, where some clients look.
  */
 export function serverMetadataPaths(baseUrl: string): string[] {
   const path = "/.well-known/oauth-authorization-server";
