@@ -65,7 +65,7 @@ export interface AuthorizationServerOptions {
   sessions: SessionStore;
   /** People's tasks; undefined if no feature stores tasks. */
   tasks?: PersonTasks;
-  /** The server, as the pages of features need it. */
+  /** The parts of the server that the pages of features need. */
   server: OpenedServer;
   /** The records that features store about people, those of sign-ins first. */
   records: readonly PersonRecords[];
@@ -88,7 +88,6 @@ export interface AuthorizationServerOptions {
   ): (ToolInWords & { needsScope: boolean })[];
   /** Lists the outside services that tools within these scopes use. */
   servicesWithin(scopes: readonly string[]): AccountService[];
-  /** True if a tool needs a person's account at a service. */
   needsAccount(tool: string, service: string): boolean;
   /**
    * Returns a tool's title; undefined if it has none, or there is no such tool.
@@ -121,7 +120,6 @@ function openStores(
   };
 }
 
-/** Makes the stores and rules of an authorization server. */
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, permissions } = options;
   const { clock } = database;

@@ -14,7 +14,7 @@ export interface Expiring {
   expiresAt: number;
 }
 
-/** A member of stored records that reads remove. */
+/** The `mark` of a stored record. Reads remove it from the value. */
 export interface Marked {
   /** The unique id of the commit that wrote the record. */
   mark?: string;

@@ -52,7 +52,7 @@ export function authorizationServerMetadata(
     revocation_endpoint_auth_methods_supported: AUTH_METHODS,
     revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
     authorization_response_iss_parameter_supported: true,
-    // Explicit, because OpenID Connect Discovery §3 defaults to true.
+    // The default in OpenID Connect Discovery §3 is true.
     request_uri_parameter_supported: false,
     client_id_metadata_document_supported: config.metadataDocuments.enabled,
     service_documentation: about.websiteUrl,
