@@ -225,6 +225,11 @@ export function unknownResult(
   };
 }
 
+/** Tells the model that an approved run was cut off. */
+export function begunIfCut(address: string): string {
+  return `Its approved run had begun, and may have been done. The same is not run again until the person has looked, and says so on this page. Show them its link as it is:\n\n${address}`;
+}
+
 /** Tells the model of a refusal, which ends a task. */
 export function refusedWords(
   { isTask, scope, reason = "", isTakenBack }: {

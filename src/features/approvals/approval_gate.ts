@@ -247,6 +247,8 @@ async function waitingOf(
   const isTask = work.startedMilliseconds === undefined;
   const isDurable = work.keepAnswer !== undefined;
   const asker = isTask ? { taskId: work.requestId } : { arguments_ };
+  const named = (what: string, whose: unknown) =>
+    nameOf([what, binding, appOf(caller)], tool.name, whose);
   return {
     subject,
     kind: "approval",
@@ -258,11 +260,8 @@ async function waitingOf(
       taskId: work.requestId,
       taskAddress: addressOfWork(caller, pages),
     },
-    asker: await nameOf(
-      ["approval", binding, appOf(caller)],
-      tool.name,
-      asker,
-    ),
+    ...!isDurable && { runs: await named("approved", { arguments_ }) },
+    asker: await named("approval", asker),
     question: await nameOf(definition, arguments_, accounts, [
       state.scope ?? null,
       state.passkey ?? null,

@@ -27,6 +27,7 @@ import {
   printDuration,
 } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
+import type { AskingTaskState } from "./approval_task.ts";
 import { callTexts } from "./approval_words.ts";
 import { isTakenBack } from "./approver.ts";
 import type { CallApproval } from "./call_approval.ts";
@@ -45,6 +46,8 @@ interface ApprovalProps extends PageProps, ToolInWords {
   now: number;
   /** False for the caller if someone else has to approve. */
   mayDecide: boolean;
+  /** The state of a plain task that waits. */
+  task?: AskingTaskState;
   /**
    * True if the server or the tool has changed since the call asked, and the
    * run has not begun.
@@ -302,6 +305,16 @@ const ENDS: Readonly<Record<string, string>> = {
 const OUTDATED =
   "The server has changed since the app asked: it may have to ask again, and you to approve it again.";
 
+/** Describes an approved call of a plain task that has not begun. */
+const TASKS: Readonly<Record<NonNullable<AskingTaskState>, string>> = {
+  runs:
+    "Approved. The task begins it within seconds. If this page still says so later, its process has ended, and nothing was run.",
+  unheld:
+    "Approved, but nothing has begun: the process of the task does not answer.",
+  ended:
+    "Approved, but its task has ended before it began, and nothing was run. The app has to ask again.",
+};
+
 /** Describes in a word what a person or the client decided. */
 function wordOf(approval: CallApproval): string {
   if (isTakenBack(approval)) return "Withdrawn by the person who asked";
@@ -311,7 +324,7 @@ function wordOf(approval: CallApproval): string {
 
 /** Describes in a sentence what became of an approval. */
 function stateInWords(
-  { approval, subject, isOutdated }: ApprovalProps,
+  { approval, subject, isOutdated, task }: ApprovalProps,
 ): string {
   const { state, answer, pageTask, approval: { endedAt, outcome } } = approval;
   if (answer?.action === "decline") {
@@ -319,6 +332,7 @@ function stateInWords(
   }
   if (state === "answered") {
     if (isOutdated) return `Approved, but nothing has begun. ${OUTDATED}`;
+    if (task) return TASKS[task];
     if (pageTask !== undefined) return "Approved. The work goes on by itself.";
     return approval.subject === subject
       ? "Approved. It begins when the app goes on: if it does not go on by itself, ask it to try again."
@@ -336,11 +350,11 @@ const isDurable = ({ taskAddress }: CallApproval) => taskAddress !== undefined;
 
 /** The person's answer, with the reason if it is a refusal. */
 function AnswerOf(props: ApprovalProps) {
-  const { approval: { state, answer, approval }, isOutdated } = props;
+  const { approval: { state, answer, approval }, isOutdated, task } = props;
   const reason = answer?.action === "decline" ? answer.reason : undefined;
   const isGood = state === "used"
     ? approval.outcome === "ok"
-    : reason === undefined && !isOutdated;
+    : reason === undefined && !isOutdated && (task ?? "runs") === "runs";
   return (
     <>
       <p class={isGood ? "note good" : "note"} role="status">

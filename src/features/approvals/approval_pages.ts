@@ -31,6 +31,7 @@ import { type Approver, isToBeDecided, mayDecide } from "./approver.ts";
 import { callApprovals } from "./approval_store.ts";
 import type { CallApproval, Pressed } from "./call_approval.ts";
 import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
+import { stateOfAskingTask } from "./approval_task.ts";
 import { stepReport } from "./approval_steps.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import { approvalTools } from "./approval_tools.ts";
@@ -148,6 +149,7 @@ export function approvalEndpoints(services: AccountPageServices) {
         toolTitle: services.titleOf(tool),
         now: now(clock),
         mayDecide: !approval.isPaused && mayDecide(approval, approver),
+        task: await stateOfAskingTask(database, approval),
         isOutdated: approval.approval.begunAt === undefined &&
           await isOutdated(approval),
         passkey: passkey?.isNeeded ? passkey : undefined,

@@ -39,7 +39,13 @@ import {
   mayDecide,
   nameOfPerson,
 } from "./approver.ts";
-import { hasTaskEnded, isToBeLookedAt, taskCheck } from "./approval_task.ts";
+import {
+  approvedRuns,
+  hasTaskEnded,
+  isToBeLookedAt,
+  lastRun,
+  taskBeginning,
+} from "./approval_task.ts";
 import type {
   ApprovalPayload,
   CallApproval,
@@ -167,6 +173,8 @@ export function callApprovals(
      * now.
      */
     findAsked: async (it: Waiting) => approvalOf(await waits.findByAsker(it)),
+
+    ...approvedRuns(waits, approvalOf),
 
     /**
      * Creates the approval of a call, or finds the existing one.
@@ -380,26 +388,31 @@ export function callApprovals(
     /**
      * Begins the run of an approval, once. Undefined if another call was
      * faster.
+     *
+     * @param ifCut the text for the model if a plain task is cut off
      */
     async begin(
       approval: CallApproval,
       reference: string,
+      ifCut: string,
     ): Promise<Pick<TakenWait, "release"> | undefined> {
       const { key } = approval;
       const begunAt = database.now();
       const receipt = receiptOf(approval);
       const write = await receipts.progressing(receipt, { begunAt, reference });
-      const check = await taskCheck(database, approval);
+      const expiresAt = begunAt + BEGUN_SECONDS;
+      const last = lastRun(approval, expiresAt);
+      const task = await taskBeginning(database, approval, ifCut);
       const taken = await waits.take({ key }, (record) => {
-        const { approval, taskId, expiresAt } = record;
+        const { approval, taskId } = record;
         const { seconds, scope } = approval!;
         return {
           ...record,
           state: "used",
           approval: { seconds, scope, begunAt },
-          expiresAt: taskId ? expiresAt : begunAt + BEGUN_SECONDS,
+          expiresAt: taskId ? record.expiresAt : expiresAt,
         };
-      }, (transaction) => [write, check].forEach((it) => it(transaction)));
+      }, (transaction) => [write, task, last].forEach((it) => it(transaction)));
       return taken && {
         async release() {
           const isBack = await taken.release();

@@ -7,8 +7,11 @@
  */
 import { ToolError } from "../../authoring/tool.ts";
 import type { Database, Write } from "../../core/kv/database.ts";
-import { taskKey } from "../../core/kv/keys.ts";
-import type { WaitRecord } from "../questions/wait_record.ts";
+import { taskKey, taskLeaseKey, waitOfAskerKey } from "../../core/kv/keys.ts";
+import { isHeld, type TaskLease } from "../../core/kv/leases.ts";
+import type { Pointer, WaitRecord } from "../questions/wait_record.ts";
+import type { Wait, Waiting, WaitStore } from "../questions/waits.ts";
+import type { CallApproval } from "./call_approval.ts";
 import { isTerminal, type TaskRecord } from "../work/task_record.ts";
 
 type OfTask = Pick<WaitRecord, "pageTask" | "taskAddress">;
@@ -26,6 +29,22 @@ async function findTask(
   return found !== undefined && !isTerminal(found.value.status) && found;
 }
 
+/**
+ * The state of the plain task that waits. `unheld`: its process has not renewed
+ * its lease. Undefined if no plain task waits.
+ */
+export type AskingTaskState = "ended" | "unheld" | "runs" | undefined;
+
+export async function stateOfAskingTask(
+  database: Database,
+  wait: OfTask,
+): Promise<AskingTaskState> {
+  const task = await findTask(database, wait);
+  if (!task) return task === false ? "ended" : undefined;
+  const lease = await database.get<TaskLease>(taskLeaseKey(wait.pageTask!));
+  return isHeld(lease) ? "runs" : "unheld";
+}
+
 export async function hasTaskEnded(
   database: Database,
   wait: OfTask,
@@ -34,16 +53,22 @@ export async function hasTaskEnded(
 }
 
 /**
- * Makes the commit check that the task has not ended.
+ * Makes the write by which a task that has not ended stores that its approved
+ * run begins.
  *
- * @throws {ToolError} if it has ended
+ * @param ifCut the text for the model if the task is cut off
+ * @throws {ToolError} if the task has ended
  */
-export async function taskCheck(
+export async function taskBeginning(
   database: Database,
   wait: OfTask,
+  ifCut: string,
 ): Promise<Write> {
   const task = await findTask(database, wait);
-  if (task !== false) return (transaction) => task && transaction.check(task);
+  if (task !== false) {
+    return (transaction) =>
+      task && transaction.check(task).set(task.key, { ...task.value, ifCut });
+  }
   throw new ToolError("The task has ended, and nothing was run.");
 }
 
@@ -61,4 +86,41 @@ export function isToBeLookedAt(
 ): boolean {
   return state === "used" && endedAt === undefined &&
     taskAddress === undefined && begunAt + LOOK_SECONDS <= now;
+}
+
+/**
+ * Finds the last approved run with the same arguments, whichever call or plain
+ * task asked for it.
+ */
+export function approvedRuns(
+  waits: WaitStore,
+  approvalOf: (wait: Wait | undefined) => CallApproval | undefined,
+) {
+  return {
+    findLastRun: async ({ runs: asker, ...it }: Waiting) =>
+      asker === undefined
+        ? undefined
+        : approvalOf(await waits.findByAsker({ ...it, asker })),
+
+    /**
+     * Finds the last run only if its end is not known, or if its result was not
+     * fetched.
+     */
+    findOpenRun: async ({ runs: asker, ...it }: Waiting) =>
+      asker === undefined ? undefined : approvalOf(
+        // No run is for this question, so that none is found for it.
+        await waits.findSame({ ...it, asker, question: "" }),
+      ),
+  };
+}
+
+/** Makes the write by which the last run is found. */
+export function lastRun(
+  { key, runs }: Pick<Wait, "key" | "runs">,
+  expiresAt: number,
+): Write {
+  return (transaction) => {
+    if (runs === undefined) return;
+    transaction.set<Pointer>(waitOfAskerKey(runs), { wait: key, expiresAt });
+  };
 }

@@ -14,7 +14,11 @@ import { APPROVAL_KEY } from "../work/journal.ts";
 import type { WaitPages } from "../questions/page_questions.ts";
 import type { ApprovalState, WaitRecord } from "../questions/wait_record.ts";
 import type { TakenWait, Waiting } from "../questions/waits.ts";
-import { askingWords, type UnknownOutcome } from "./approval_content.ts";
+import {
+  askingWords,
+  begunIfCut,
+  type UnknownOutcome,
+} from "./approval_content.ts";
 import type { CallApprovals } from "./approval_store.ts";
 import { isTakenBack } from "./approver.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
@@ -88,6 +92,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       if (declined && (!known || await this.#withdraw(known))) {
         return { answer: { action: declined } };
       }
+      const run = known || declined
+        ? undefined
+        : await this.#do(() => approvals.findOpenRun(waiting));
+      if (run) return { answer: (await this.#verdictOf(run))! };
       if (!declined && known?.state !== "used" && !known?.answer) {
         const remembered = await this.#rememberedRun();
         if (remembered) {
@@ -113,12 +121,14 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   #pageOf(approval: CallApproval, key: string): OpenPage {
+    const address = this.#addressOf(approval);
+    const message = askingWords(approval);
     return {
       key,
       wait: approval as unknown as OpenPage["wait"],
-      address: this.#addressOf(approval),
+      address,
       connects: false,
-      message: askingWords(approval),
+      message,
       isForOthers: approval.approval.scope !== undefined,
       until: approval.approval.closesAt,
     };
@@ -138,8 +148,10 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #opened(): Promise<CallApproval> {
     const { approvals, of: { waiting, offer } } = this;
     const content = await this.#content();
-    const { approval } = await approvals.findAsked(waiting) ?? {};
-    const before = approval?.endedAt === undefined ? undefined : approval;
+    const last = await approvals.findLastRun(waiting);
+    const before = last?.approval.endedAt === undefined
+      ? undefined
+      : last.approval;
     return await approvals.open(waiting, { ...content, before, offer });
   }
 
@@ -245,7 +257,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   /** Marks the run as begun. Returns false if an earlier run of it did. */
   async isBeginning(): Promise<boolean> {
     if (this.#begun) return true;
-    const { approvals, work: { requestId } } = this;
+    const { approvals } = this;
     // If the database is away, the end of the run marks it.
     let isFirst = this.#approval !== undefined;
     // Durable work continues by its stored steps, so its mark is only for the
@@ -254,7 +266,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       const approval = this.#approval ??
         await approvals.findAsked(this.of.waiting);
       isFirst = approval?.state === "answered" &&
-        await approvals.begin(approval, requestId) !== undefined;
+        await this.#beginOnce(approval) !== undefined;
     });
     return isFirst;
   }
@@ -267,7 +279,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     receipt: string,
     ...end: [ApprovalState["outcome"], CallToolResult?]
   ): Promise<boolean> {
-    const { approvals, work: { requestId } } = this;
+    const { approvals } = this;
     let isFirst = true;
     await approvals.noteEnd(async () => {
       // Durable work may have been approved in another process.
@@ -275,7 +287,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
         await approvals.findAsked(this.of.waiting);
       if (!approval) return await approvals.endReceipt(receipt, end[0]);
       // Only if the mark of the beginning was lost.
-      if (!this.#begun) await approvals.begin(approval, requestId);
+      if (!this.#begun) await this.#beginOnce(approval);
       isFirst = await approvals.end(approval, ...end);
     });
     return isFirst;
@@ -291,7 +303,9 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       const result = hasResult && await approvals.collect(approval);
       if (result) return { action: "collected", result };
       // `begin` succeeds here if the commit that began the run was given up.
-      const again = await this.#begin(approval);
+      const isOfOther = approval.pageTask !== undefined &&
+        approval.pageTask !== work.requestId;
+      const again = isOfOther ? undefined : await this.#begin(approval);
       if (!again) {
         const address = this.#addressOf(approval);
         return { action: "unknown", begunAt: begunAt!, outcome, address };
@@ -307,6 +321,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       this.#begun ??= await this.#begin(approval);
       if (!this.#begun) return undefined;
       work.putBack = () => this.#begun!.release();
+      work.ifCut = begunIfCut(this.#addressOf(approval));
     }
     this.#approval = approval;
     const { by, at, remembered } = answer;
@@ -318,8 +333,13 @@ export class ApprovalVisit implements PagesOf<Verdict> {
 
   async #begin(approval: CallApproval) {
     await this.#checkAccounts();
-    const { approvals, work: { requestId } } = this;
-    return await this.#do(() => approvals.begin(approval, requestId));
+    return await this.#do(() => this.#beginOnce(approval));
+  }
+
+  #beginOnce(approval: CallApproval) {
+    const { requestId } = this.work;
+    const ifCut = begunIfCut(this.#addressOf(approval));
+    return this.approvals.begin(approval, requestId, ifCut);
   }
 
   /**

@@ -82,6 +82,11 @@ export interface Waiting {
   taskAddress?: string;
   /** The task, durable or not, that asks on a page. */
   pageTask?: string;
+  /**
+   * Identifies the approved runs with the same arguments, of calls and plain
+   * tasks. Undefined for durable work.
+   */
+  runs?: string;
   /** Only for approvals. */
   approval?: ApprovalState;
 }

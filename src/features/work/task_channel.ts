@@ -64,6 +64,7 @@ export class TaskChannel implements Work {
   readonly lacksUpstream?: string;
   readonly keepAnswer?: Work["keepAnswer"];
   readonly parking?: Work["parking"];
+  ifCut?: string;
   /** The keys of a plain task's questions. */
   readonly #keys = new Set<string>();
   readonly #links = new Set<string>();

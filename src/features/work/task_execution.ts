@@ -35,6 +35,7 @@ import {
   type TaskOrigin,
   type TaskParts,
 } from "./task_work.ts";
+import { cutOff } from "./tasks.ts";
 import { logRepeated } from "../../core/log/log.ts";
 import { HEARTBEAT_SECONDS } from "../../core/kv/leases.ts";
 
@@ -161,7 +162,10 @@ export class TaskExecution {
         resultEnding,
         (error) =>
           signal.aborted
-            ? this.#onAbort
+            ? this.#onAbort && {
+              ...this.#onAbort,
+              error: cutOff(this.#onAbort.error!, this.channel.ifCut),
+            }
             : endingOf(authorCode.clean(error), taskId, this.parts),
       );
       parking.end();

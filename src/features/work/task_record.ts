@@ -77,6 +77,8 @@ export interface TaskRecord extends Expiring {
    * parked.
    */
   sleepsUntil?: number;
+  /** The text for the model if the task is cut off in its approved run. */
+  ifCut?: string;
   /** Epoch milliseconds. */
   createdMilliseconds: number;
   updatedMilliseconds: number;
@@ -120,6 +122,7 @@ export interface Task extends
     | "outcome"
     | "durable"
     | "repeat"
+    | "ifCut"
   > {
   taskId: string;
   /** The scopes that the tool needed. Reading the task needs them too. */
@@ -169,7 +172,7 @@ export async function readTask(
 ): Promise<Task> {
   const { questions, outcome, scopes = [], ...rest } = record;
   const { binding: _, list: _list, durable, repeat: __, ...visible } = rest;
-  const { sleepsUntil = 0, waitsFor, ...own } = visible;
+  const { sleepsUntil = 0, waitsFor, ifCut: ___, ...own } = visible;
   const read = async (ref: TextRef) =>
     JSON.parse(await readText(database, ref));
   const open = await Promise.all(

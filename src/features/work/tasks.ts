@@ -121,7 +121,7 @@ export function taskStore(
       status: "failed",
       updatedMilliseconds: nextUpdate(database, record),
       questions: {},
-      outcome: { text: JSON.stringify(DIED) },
+      outcome: { text: JSON.stringify(cutOff(DIED, record.ifCut)) },
     };
     const hasFailed = await database.commit((transaction) =>
       transaction.check(task, held).set(task.key, failed).delete(held.key)
@@ -264,6 +264,12 @@ export const DIED = {
   code: RpcCode.internalError,
   message: "The process that ran this task has stopped",
 };
+
+/** Adds to the error of a run that was cut off what its model has to know. */
+export function cutOff<T extends { message: string }>(error: T, more?: string) {
+  const { message } = error;
+  return { ...error, message: more ? `${message}. ${more}` : message };
+}
 
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;
 

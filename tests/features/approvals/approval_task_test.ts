@@ -1,0 +1,158 @@
+/** Approvals of plain tasks whose process dies or stops. */
+import assert from "node:assert/strict";
+import { tool, z } from "../../../src/mod.ts";
+import { resultOf } from "../../kit/answer.ts";
+import { openTestKv } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import type { HeadersOf, Json } from "../../kit/message.ts";
+import { MortalServer } from "../../kit/mortal_server.ts";
+import { BASE_URL, type Sender } from "../../kit/server.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { TASKS } from "../../kit/task.ts";
+import { until } from "../../kit/wait.ts";
+import { FORMS, open, press } from "./approving.ts";
+
+const environment = {
+  BASE_URL,
+  AUTH_STRATEGY: "oauth",
+  OAUTH_PROVIDER: "github",
+  OAUTH_CLIENT_ID: "our-client",
+  OAUTH_CLIENT_SECRET: "our-secret",
+};
+
+const LINK = /http:[\w.:/]*\/approve\/[\w-]{43}/;
+
+/** The timers of a dead process stay. */
+const LEAVES = { sanitizeOps: false, sanitizeResources: false };
+
+let begun = 0;
+
+const hang = tool({
+  name: "hang",
+  input: z.object({ id: z.string() }),
+  task: "required",
+  approval: { expiresIn: 600 },
+  run(_input, { signal }) {
+    begun++;
+    return new Promise<string>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  },
+});
+
+const tools = [hang];
+
+const capabilities = { ...FORMS, ...TASKS };
+
+/** A client of one person, at any process. */
+class Client {
+  constructor(private readonly headers: HeadersOf) {}
+
+  static async of(server: OAuthServer): Promise<Client> {
+    return new Client((await server.person()).headers);
+  }
+
+  ask(at: Sender, method: string, params: Json): Promise<Json> {
+    const { headers } = this;
+    return resultOf(at.call(method, params, { headers, capabilities }));
+  }
+
+  /** Begins a task, and waits until it has a link or has ended. */
+  async begin(at: Sender): Promise<{ task: Json; link: string }> {
+    const params = { name: "hang", arguments: { id: "a" } };
+    const { taskId } = await this.ask(at, "tools/call", params);
+    let task: Json = {};
+    let link: string | undefined;
+    await until(async () => {
+      task = await this.read(at, taskId);
+      link = JSON.stringify(task).match(LINK)?.[0];
+      return link !== undefined || task.status !== "working";
+    });
+    return { task, link: link! };
+  }
+
+  read = (at: Sender, taskId: string) => this.ask(at, "tasks/get", { taskId });
+}
+
+/** Lets the lease of a dead task lapse, and reads how it ended. */
+async function endOf(
+  client: Client,
+  at: Sender,
+  time: FakeTime,
+  taskId: string,
+): Promise<Json> {
+  let task: Json = {};
+  await until(async () => {
+    task = await client.read(at, taskId);
+    if (task.status !== "working") return true;
+    time.tick(16);
+    return false;
+  });
+  return task;
+}
+
+Deno.test(
+  "a plain task whose process dies in its approved run is not run again before its person has looked",
+  LEAVES,
+  async () => {
+    using time = new FakeTime();
+    begun = 0;
+    await using kv = await openTestKv();
+    await using server = await startOAuthServer({ kv, tools, environment });
+    const client = await Client.of(server);
+    await using dying = new MortalServer(kv, { tools, env: environment });
+
+    const { task, link } = await client.begin(dying);
+    await press(await open(server, link), "approve");
+    await until(() => begun === 1);
+    dying.kill();
+    const { status, error } = await endOf(client, server, time, task.taskId);
+    assert.equal(status, "failed");
+    assert.match(error.message, /process .* stopped\. .* may have been done/);
+    assert(error.message.includes(link));
+
+    const again = await client.begin(server);
+    assert.equal(again.task.status, "completed");
+    const { isError, content: [{ text }] } = again.task.result;
+    assert.equal(isError, true);
+    assert.match(text, /its end is not known/);
+    assert.equal(again.link, link);
+
+    await press(await open(server, link), "looked");
+    const third = await client.begin(server);
+    assert.notEqual(third.link, link);
+    const page = await open(server, third.link);
+    assert.match(page.page.text, /The same was approved before.*have looked/s);
+    assert.equal(begun, 1);
+    await client.ask(server, "tasks/cancel", { taskId: third.task.taskId });
+  },
+);
+
+Deno.test(
+  "the page of a plain task whose process is dead does not say that the task goes on",
+  {
+    // The dead process waits for its approval.
+    sanitizeOps: false,
+    sanitizeResources: false,
+  },
+  async () => {
+    using time = new FakeTime();
+    begun = 0;
+    await using kv = await openTestKv();
+    await using server = await startOAuthServer({ kv, tools, environment });
+    const client = await Client.of(server);
+    await using dying = new MortalServer(kv, { tools, env: environment });
+
+    const { task, link } = await client.begin(dying);
+    dying.kill();
+    const visitor = await open(server, link);
+    await press(visitor, "approve");
+    const said = async () => (await visitor.browser.open(link)).text;
+    assert.match(await said(), /If this page still says so later, its process/);
+    time.tick(31);
+    assert.match(await said(), /process of the task does not answer/);
+    await endOf(client, server, time, task.taskId);
+    assert.match(await said(), /its task has ended before it began/);
+    assert.equal(begun, 0);
+  },
+);
