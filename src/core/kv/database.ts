@@ -136,7 +136,6 @@ export class Transaction {
     return this;
   }
 
-  /** Sends the transaction to the database. */
   async commit(
     kv: Kv,
     { fence, mark }: CommitTry,

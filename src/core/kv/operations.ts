@@ -420,8 +420,8 @@ export class Fence {
   }
 
   /**
-   * True if an attempt requires an earlier fence than the current one. It
-   * cannot be applied any more once that fence is written.
+   * True if an attempt's fence is no longer the current one. The attempt cannot
+   * be applied any more once its fence is written.
    */
   isOutdated({ fence }: CommitTry): boolean {
     return fence !== this.#current;

@@ -60,7 +60,6 @@ export async function readAtMost(
   return new Blob(read);
 }
 
-/** Makes the error for a body with too many bytes. */
 function bodyTooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
 }
@@ -70,7 +69,6 @@ function bodyDropped(): HttpError {
   return new HttpError(503, "Too many bodies are arriving at once");
 }
 
-/** Makes the error for a body that takes too long. */
 function bodyTooLate(seconds: number): HttpError {
   return new HttpError(408, `The body must arrive within ${seconds} s`);
 }

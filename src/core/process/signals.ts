@@ -110,7 +110,7 @@ export const WITH_PARENT = "--with-parent";
 /** The time between two checks of the parent. */
 const PARENT_MILLISECONDS = 500;
 
-/** The parent at the start, for a flag without a process id. */
+/** The parent's process id at the start, for a flag without one. */
 const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
 
 /**

@@ -291,7 +291,6 @@ export function originCheck(
   };
 }
 
-/** Finds the host and port of an absolute URL. */
 function authorityOf(url: string): string {
   return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "";
 }
