@@ -11,8 +11,8 @@ import type { RequestId } from "../protocol/messages.ts";
 const OWN_ID_CHARACTERS = 64;
 
 /**
- * Replaces an id that is too long to be this server's by its fingerprint, so
- * that its key is short and has no record.
+ * Replaces an id by its fingerprint if the id is too long to be this server's,
+ * so that its key is short and has no record.
  */
 function bounded(id: string): string {
   return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
@@ -75,7 +75,10 @@ export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
 }
 /** Changes with every cancellation. Never expires. */
 export const cancellationHeadKey = alone("cancel-head");
-/** A part of a text that is too long for one value. Lifetime: its record's. */
+/**
+ * A part of a text that is too long for one value. Lifetime: that of the record
+ * that refers to the text.
+ */
 export const textKey = (id: string, part: number) => ["text", id, part];
 /** A task. Lifetime: 24 h after its end. */
 export const taskKey = ours("task");
