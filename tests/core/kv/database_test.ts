@@ -233,7 +233,7 @@ test.inMemory("few operations hang side by side, and what gave up in the queue i
   assert.equal(state.begun, begun + 1);
 });
 
-Deno.test("whileLocked() tries again while the database is locked", async () => {
+Deno.test("untilUnlocked() tries again while the database is locked", async () => {
   let tries = 0;
   const value = await untilUnlocked(() => {
     if (++tries < 5) throw new TypeError("database is locked");

@@ -17,13 +17,13 @@ function failing(times: number, error: unknown = new StorageError()) {
   return () => ++tries > times ? Promise.resolve(tries) : Promise.reject(error);
 }
 
-Deno.test("persist() repeats what fails for want of a database, and nothing else", async () => {
+Deno.test("untilReachable() repeats what fails for want of a database, and nothing else", async () => {
   assert.equal(await untilReachable(failing(2), {}), 3);
   const other = new Error("no");
   await assert.rejects(untilReachable(failing(1, other), {}), other);
 });
 
-Deno.test("persist() ends with the last failure once no one waits or the time is over", async () => {
+Deno.test("untilReachable() ends with the last failure once no one waits or the time is over", async () => {
   const signal = AbortSignal.abort();
   await assert.rejects(untilReachable(failing(1), { signal }), StorageError);
   using time = new SteadyTime();
@@ -40,7 +40,7 @@ Deno.test("persist() ends with the last failure once no one waits or the time is
   assert.equal(tries, 1);
 });
 
-Deno.test("persist() ends its pause once no one waits, and leaves no timer and no listener", async () => {
+Deno.test("untilReachable() ends its pause once no one waits, and leaves no timer and no listener", async () => {
   const { abort, signal, listeners } = countedSignal();
   const ending = untilReachable(failing(2), { signal });
   // Here the first failure has happened.
@@ -51,7 +51,7 @@ Deno.test("persist() ends its pause once no one waits, and leaves no timer and n
   assert.equal(listeners(), 0);
 });
 
-Deno.test("tidy() leaves what the database does not take, and hides no other fault", async () => {
+Deno.test("bestEffort() leaves what the database does not take, and hides no other fault", async () => {
   await bestEffort(failing(1));
   await assert.rejects(bestEffort(failing(1, new TypeError("no"))), TypeError);
 });
