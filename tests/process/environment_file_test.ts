@@ -19,7 +19,7 @@ for (
   });
 }
 
-Deno.test("readLines() lists the names that have a value", () => {
+Deno.test("parseEnvironmentFile() lists the names that have a value", () => {
   const text = "A=1\nexport B='x\ny=2'\n# C=3\nD=\nbroken\n";
   assert.deepEqual(parseEnvironmentFile(text).names, ["A", "B"]);
 });
