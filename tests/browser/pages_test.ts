@@ -197,7 +197,7 @@ Deno.test("the consent page is read and answered by keyboard alone", () =>
     const page = await browser.newPage();
     await page.goto(`${origin}/consent`);
     const reached: string[] = [];
-    while (reached.at(-1) !== "Deny" && reached.length < 20) {
+    while (reached.at(-1) !== "Approve" && reached.length < 20) {
       await page.keyboard.press("Tab");
       reached.push(
         await page.evaluate(
@@ -213,8 +213,8 @@ Deno.test("the consent page is read and answered by keyboard alone", () =>
         "All of permissions",
         "None of permissions",
         "account page",
-        "Approve",
         "Deny",
+        "Approve",
       ],
     );
   }));

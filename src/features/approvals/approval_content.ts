@@ -243,14 +243,16 @@ export function refusedWords(
     isTakenBack?: boolean;
   },
 ): string {
-  const who = scope === undefined || isTakenBack
-    ? "The person"
-    : `Someone who has the permission ${scope}`;
+  const who = isTakenBack
+    ? "The person who asked has withdrawn"
+    : scope === undefined
+    ? "The person refused"
+    : `Someone who has the permission ${scope} refused`;
   const why = reason && `, and said: ${JSON.stringify(reason)}`;
   const after = isTask
     ? "This task has ended: begin another only if they want it after all."
     : isTakenBack
-    ? "The same call gets this answer for a while: call it again only if they want it after all."
+    ? "The same call gets this answer until its time is over: only then can it be asked for again."
     : "If they want it after all, they can still approve it on the same page: call it again only then.";
-  return `${who} refused this${why}. It was not run. ${after}`;
+  return `${who} this${why}. It was not run. ${after}`;
 }

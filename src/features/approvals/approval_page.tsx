@@ -202,7 +202,8 @@ export function ApprovalPage(props: ApprovalProps) {
       </dl>
       {isCut && (
         <p class="note">
-          The words above are cut at “…”: the arguments are whole.
+          The words above are cut at “…”. The arguments are whole, but need not
+          have what was cut.
         </p>
       )}
       <details open={isCut || Object.keys(facts).length === 0}>
@@ -350,7 +351,8 @@ const isDurable = ({ taskAddress }: CallApproval) => taskAddress !== undefined;
 
 /** The person's answer, with the reason if it is a refusal. */
 function AnswerOf(props: ApprovalProps) {
-  const { approval: { state, answer, approval }, isOutdated, task } = props;
+  const { base = "", isOutdated, task } = props;
+  const { state, answer, approval, payload: { offer } } = props.approval;
   const reason = answer?.action === "decline" ? answer.reason : undefined;
   const isGood = state === "used"
     ? approval.outcome === "ok"
@@ -363,6 +365,14 @@ function AnswerOf(props: ApprovalProps) {
       {reason && (
         <p class="said">
           <bdi>{shownMessage(reason)}</bdi>
+        </p>
+      )}
+      {answer?.remembers && offer && approval.outcome !== "withdrawn" && (
+        <p>
+          You also approved without being asked, for{" "}
+          {printDuration(offer.seconds)}:{" "}
+          <bdi>{harmlessLine(offer.label)}</bdi>. You can end that on{" "}
+          <a href={`${base}/account`}>your account</a>.
         </p>
       )}
     </>

@@ -81,7 +81,9 @@ export function factsOf(given: JsonObject): Record<string, string> {
     ) || "–",
   ]);
   const more = all.length - lines.length;
-  if (more > 0) lines.push(["…", `and ${more} more facts`]);
+  if (more > 0) {
+    lines.push(["…", `and ${more} more ${more === 1 ? "fact" : "facts"}`]);
+  }
   // Only the longest facts are cut, so that a long one displaces no other.
   let most = MAX_FACTS_CHARACTERS;
   const length = () =>

@@ -8,22 +8,20 @@ import type { CatalogueAddition } from "../../core/catalogue/compiled_definition
 import type { OnAccountPage } from "../account_page/feature.ts";
 import { approvalTools } from "./approval_tools.ts";
 
-/**
- * The member of a tool's `_meta` that says whether its calls need approval.
- */
+/** The member of a tool's `_meta` that says which calls need approval. */
 const APPROVAL = "tool-server/approval";
 
 function addition(): CatalogueAddition {
   return {
     addTool({ approval, prepare }) {
       if (!approval) return undefined;
-      const { remember, by, passkey } = approval;
+      const { remember, by, passkey, when } = approval;
       if (remember && (typeof by === "object" || passkey)) {
         throw new Error(
           "approval.remember is for callers who press a button: leave out by and passkey",
         );
       }
-      const waits = approval.when ? "sometimes" : "always";
+      const waits = when || remember ? "sometimes" : "always";
       if (!prepare) return { [APPROVAL]: waits };
       throw new Error(
         "prepare acts before anyone has approved: move what it does to run, or leave approval out",

@@ -306,7 +306,7 @@ Deno.test("a caller takes back what someone else has to approve: by the client a
   assert.match(boss.words, withdrawn);
   assert.match(
     await textOf(second.answer("accept")),
-    /^The person refused this, and said: "Wrong one"\. .* gets this answer/,
+    /^The person who asked has withdrawn this, and said: "Wrong one"\. .* gets this answer/,
   );
   assert.match(await jo.look("/calls"), /Refused .*wipe.*Wrong one.*You/);
   assert.equal(runs, 0);
@@ -431,9 +431,9 @@ test.onDatabases(
       if (at % 2) await pressed();
       const [isWithdrawn] = await Promise.all([
         one.withdraw(approval),
-        at % 2 ? two.begin(approval, "r") : pressed(),
+        at % 2 ? two.begin(approval, "r", "") : pressed(),
       ]);
-      await two.begin(approval, "r");
+      await two.begin(approval, "r", "");
       await check(approval, isWithdrawn);
     }
     for (const kind of ["dies", "dies later"] as const) {
@@ -445,7 +445,7 @@ test.onDatabases(
         const withdrawing = store(faulty.kv).withdraw(approval);
         await Promise.race([withdrawing, faulty.death]);
         hasFailed = faulty.hasFailed;
-        await two.begin(approval, "r");
+        await two.begin(approval, "r", "");
         await check(approval);
       }
     }

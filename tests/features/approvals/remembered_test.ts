@@ -71,6 +71,11 @@ async function remember(
   visitor.page = await visitor.browser.open(link);
   await visitor.press(new URL(link).pathname, { answer: "approve", ...fields });
   assert.match(visitor.words, /Approved/);
+  assert.equal(
+    /approved without being asked, for 1 hour: up to €50 for ann ?\. You can end/
+      .test(visitor.words),
+    fields.remember === "on" && input.buyer === "ann",
+  );
   assert.equal(await textOf(call("refund", input)), "refunded");
 }
 
@@ -96,6 +101,8 @@ test.onDatabases("calls like one that its person has let run need no press for a
       capabilities: FORMS,
     });
   const call = at(server);
+  const { tools } = await resultOf(server.call("tools/list", {}, { headers }));
+  assert.equal(tools[0]._meta["tool-server/approval"], "sometimes");
   const jo = await AccountVisitor.signIn(server);
   const link = linkOf(await resultOf(call("refund", { buyer: "ann" })));
   jo.page = await jo.browser.open(link);
