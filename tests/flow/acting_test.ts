@@ -99,10 +99,11 @@ for (const [what, begin] of Object.entries(ENDS)) {
     await until(() => context !== undefined);
     const { needs, upstream } = context!;
     const acts: Record<string, () => Promise<unknown>> = {
-      "needs.fetch": () => needs.linear.fetch("/me"),
+      "needs.fetch": async () => (await needs.linear.fetch("/me")).text(),
       "needs.reveal": () => needs.linear.reveal(),
       "upstream.token": () => upstream.token(),
-      "upstream.fetch": () => upstream.fetch(`${service.url}/theirs`),
+      "upstream.fetch": async () =>
+        (await upstream.fetch(`${service.url}/theirs`)).text(),
     };
     for (const act of Object.values(acts)) await act();
     service.seen.length = 0;
