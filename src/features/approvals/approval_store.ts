@@ -405,11 +405,10 @@ export function callApprovals(
       const task = await taskBeginning(database, approval, ifCut);
       const taken = await waits.take({ key }, (record) => {
         const { approval, taskId } = record;
-        const { seconds, scope } = approval!;
         return {
           ...record,
           state: "used",
-          approval: { seconds, scope, begunAt },
+          approval: { ...approval!, begunAt },
           expiresAt: taskId ? record.expiresAt : expiresAt,
         };
       }, (transaction) => [write, task, last].forEach((it) => it(transaction)));
