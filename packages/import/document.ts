@@ -208,7 +208,9 @@ async function upgraded(root: JsonObject, source: string): Promise<JsonObject> {
     "npm:@scalar/openapi-upgrader@^0.1.11/2.0-to-3.0"
   );
   try {
-    const made: unknown = upgradeFromTwoToThree(structuredClone(root));
+    const copy = structuredClone(root);
+    markLists(copy);
+    const made: unknown = upgradeFromTwoToThree(copy);
     addForms(root, made as JsonObject);
     return made as JsonObject;
   } catch (error) {
@@ -218,19 +220,52 @@ async function upgraded(root: JsonObject, source: string): Promise<JsonObject> {
   }
 }
 
-/** Adds the members of forms that the upgrader drops: choices and bounds. */
+/**
+ * Moves parameters whose lists OpenAPI 3 cannot express to a place that no
+ * request has, so that they are left out.
+ */
+function markLists(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  const one: JsonObject = Object(value);
+  const { in: place, collectionFormat: form } = one;
+  const isNamed = place === "query" || place === "formData";
+  const isLost = form === "tsv" ||
+    !isNamed && (form === "ssv" || form === "pipes");
+  // YAML may have one object in several places.
+  if (isLost && /^\w+$/.test(`${place ?? ""}`)) one.in = `${place} as ${form}`;
+  for (const member of Object.values(one)) markLists(member);
+}
+
+/** The styles of the lists of forms. */
+const LISTS = new Map<unknown, string>([
+  ["csv", "form"],
+  ["ssv", "spaceDelimited"],
+  ["pipes", "pipeDelimited"],
+]);
+
+/**
+ * Adds the facts about members of forms that the upgrader drops: choices,
+ * bounds, and how a list is sent.
+ */
 function addForms({ paths }: JsonObject, made: JsonObject): void {
   for (const [path, item] of Object.entries(Object(paths))) {
     for (const [method, operation] of Object.entries(Object(item))) {
       const { requestBody } = Object(Object(Object(made.paths)[path])[method]);
       const forms = Object.values(Object(Object(requestBody).content));
       for (const one of Object(operation).parameters ?? []) {
-        const { name, type: _, required: _required, ...words } = Object(one);
+        const { name, type, required: _required, ...words } = Object(one);
         if (words.in !== "formData") continue;
         for (const form of forms) {
           const { properties } = Object(Object(form).schema);
           const members = new Map(Object.entries(Object(properties)));
           Object.assign(Object(members.get(name)), words);
+          const style = LISTS.get(words.collectionFormat ?? "csv");
+          if (type !== "array" || style === undefined) continue;
+          const encoding = [name, { style, explode: false }];
+          Object(form).encoding = Object.fromEntries([
+            ...Object.entries(Object(Object(form).encoding)),
+            encoding,
+          ]);
         }
       }
     }

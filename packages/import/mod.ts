@@ -17,6 +17,7 @@ import { camelCase, snakeCase, TAKEN } from "./names.ts";
 import { openSource } from "./open_source.ts";
 import {
   costOf,
+  listed,
   MAX_UNCHOSEN_ITEMS,
   picked,
   printItems,
@@ -101,7 +102,8 @@ export async function importTools(
   const { token, "no-browser": hasPerson } = flags;
   const source = await open(flags.source, { token, hasPerson });
   if (flags.list) {
-    terminal.print(`${summary(source)}\n${printItems(source.items)}`);
+    const items = listed(source, flags.pick, flags.url);
+    terminal.print(`${summary({ ...source, items })}\n${printItems(items)}`);
     return 0;
   }
   await using _reserved = flags.check ? undefined : await reserveProject(root);
@@ -178,7 +180,11 @@ export async function importTools(
       "read them, run deno task ts settings, deno fmt, and deno task ci." +
       (isPersonal ? " Set SECRETS_KEYS: people connect there." : ""),
   );
-  return isOpen ? 1 : 0;
+  const named = (flags.pick ?? []).filter((it) => !it.includes("*"));
+  const isLeftOut = picked(source.items, named).some((it) =>
+    !made.includes(it)
+  );
+  return isOpen || isLeftOut ? 1 : 0;
 }
 
 /** The beginning of a test's ID. */

@@ -221,6 +221,10 @@ function parametersOf(
 /** Headers that are never parameters (OpenAPI, Parameter Object). */
 const OTHERS_HEADERS = ["accept", "content-type", "authorization", "cookie"];
 
+/** Matches headers that frame a request, or concern one connection alone. */
+const CONNECTION =
+  /^(?:connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
+
 const STYLES =
   "matrix label simple form spaceDelimited pipeDelimited deepObject"
     .split(" ");
@@ -247,6 +251,12 @@ function parameterOf(
   }
   if (place === "header" && !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
     throw new ImportError(`${shown(name)} cannot be the name of a header.`);
+  }
+  if (place === "header" && CONNECTION.test(name)) {
+    schemas.notes.add(
+      `leaves out the header ${name}, which is not the model's`,
+    );
+    return undefined;
   }
   if (one.deprecated === true && !required) return undefined;
   const [type, media] = Object.entries(Object(content))[0] ?? [];

@@ -100,6 +100,31 @@ export function summary(
   ].join("\n");
 }
 
+/**
+ * Lists the items to choose from. Those that are left out when all of these are
+ * imported at once have no cost, but the reason.
+ */
+export function listed(
+  source: ImportSource,
+  pick: readonly string[] | undefined,
+  url: string | undefined,
+): ImportItem[] {
+  const items = pick ? picked(source.items, pick) : source.items;
+  const names = { name: "api", variable: "api", url };
+  const written = attempt(() => source.write(names, items));
+  return items.map((item) => {
+    try {
+      written?.tool(item, item.name);
+      return item;
+    } catch (error) {
+      const tokens = () => {
+        throw error;
+      };
+      return { ...item, tokens };
+    }
+  });
+}
+
 /** Formats items with their numbers and tokens. */
 export function printItems(
   items: readonly ImportItem[],

@@ -641,6 +641,44 @@ Deno.test("import --list says what is there, and writes nothing", async () => {
   await assert.rejects(trial.files("tools"));
 });
 
+Deno.test("import --list says what would be left out, and lists only what is picked", async () => {
+  const { key } = KEYED.components.securitySchemes;
+  const other = { type: "http", scheme: "bearer" };
+  const document = documentOf({
+    "/a": { get: { operationId: "getA" }, post: { operationId: "postA" } },
+    "/b": { get: { operationId: "getB", security: [{ other: [] }] } },
+    "/c": {
+      get: { operationId: "getC", servers: [{ url: "https://c.example.com" }] },
+    },
+  }, { ...KEYED, components: { securitySchemes: { key, other } } });
+  await using trial = await Trial.start();
+  const { said } = await trial.import(document, ["--list"]);
+  assert.match(said, /GET \/a {2}get_a, \d+ tokens$/m);
+  assert.match(said, /GET \/b {2}get_b, no tool: It wants another way to sign/);
+  assert.match(said, /GET \/c {2}get_c, no tool: It is at another server:/);
+  const some = await trial.import(document, ["--list", "--pick", "getB"]);
+  assert.match(some.said, /^Tea Shop API 2: 1 operation\..*\n.*get_b, \d+ tok/);
+});
+
+Deno.test("import ends with exit code 1 if what is picked by its name is left out", async () => {
+  const content = { "application/pdf": {} };
+  const document = documentOf({
+    "/a": { get: { operationId: "getA" } },
+    "/b": {
+      post: { operationId: "postB", requestBody: { required: true, content } },
+    },
+  });
+  await using trial = await Trial.start();
+  const named = ["--pick", "getA", "--pick", "postB"];
+  const { code, said } = await trial.import(document, named);
+  assert.match(
+    said,
+    /POST \/b is left out: It needs a body of application\/pdf/,
+  );
+  assert.equal(code, 1);
+  assert.equal((await trial.import(document, ["--pick", "*"])).code, 0);
+});
+
 Deno.test("import says that a list was changed by hand", async () => {
   await using trial = await Trial.start();
   await Deno.mkdir(`${trial.root}/tools`);
@@ -986,6 +1024,27 @@ Deno.test("import notes what it did not understand of an operation, and takes th
     /Note: GET \/a takes any value where the type is strin\n/,
   );
   assert.match(await trial.read("tools/get_a.ts"), /y: z\.unknown\(\)/);
+});
+
+Deno.test("no header of a connection is an argument of a tool", async () => {
+  const names = ["Connection", "Content-Length", "Expect", "Host", "TE"];
+  const others = ["Keep-Alive", "Proxy-Authorization", "Trailer", "X-Host"];
+  const parameters = [...names, ...others, "Transfer-Encoding", "Upgrade"]
+    .map((name) => ({
+      name,
+      in: "header",
+      required: true,
+      schema: { type: "string" },
+    }));
+  await using trial = await Trial.start();
+  const { said } = await trial.import(
+    documentOf({ "/a": { get: { operationId: "getA", parameters } } }),
+  );
+  assert.equal(said.match(/leaves out the header /g)?.length, 10);
+  assert.match(
+    await trial.read("tools/get_a.ts"),
+    /headers: { "X-Host": xHost },/,
+  );
 });
 
 Deno.test("--check says what the list imports that is not there, and how to keep what is gone", async () => {

@@ -405,6 +405,57 @@ Deno.test("the members of a form of Swagger 2.0 keep their choices, bounds and i
   assert.deepEqual(Object.keys(Object), []);
 });
 
+Deno.test("a list of Swagger 2.0 is sent in its format, or left out where OpenAPI 3 has none", async () => {
+  const items = { type: "string", collectionFormat: "tsv" };
+  const list = { type: "array", items };
+  const listOf = (place: string, name: string, collectionFormat?: string) => ({
+    ...list,
+    in: place,
+    name,
+    collectionFormat,
+  });
+  const document = {
+    swagger: "2.0",
+    info: { title: "Lists", version: "1" },
+    host: "api.example.com",
+    parameters: { tabs: listOf("query", "tabs", "tsv") },
+    paths: {
+      "/a": {
+        post: {
+          operationId: "a",
+          consumes: ["application/x-www-form-urlencoded"],
+          parameters: [
+            { $ref: "#/parameters/tabs" },
+            listOf("query", "pipes", "pipes"),
+            listOf("header", "x-words", "ssv"),
+            listOf("formData", "plain"),
+            listOf("formData", "spaced", "ssv"),
+            listOf("formData", "many", "multi"),
+            listOf("formData", "tabbed", "tsv"),
+          ],
+          responses: {},
+        },
+      },
+    },
+  };
+  const parsed = await parseOpenApi(JSON.stringify(document), "a.json");
+  const source = openApiSource(parsed);
+  const written = source.write({ name: "b", variable: "b" }, source.items);
+  const { tool, notes } = written.tool(source.items[0], "a");
+  assert.deepEqual(notes, [
+    "leaves out the parameter tabs (in query as tsv)",
+    "leaves out the parameter x-words (in header as ssv)",
+    "leaves out the parameter tabbed (in formData as tsv)",
+  ]);
+  assert.match(tool, /pipes: styled\(pipes, "pipeDelimited"/);
+  assert.match(
+    tool,
+    /plain: styled\(body\??\.plain, "form", \{ explode: false/,
+  );
+  assert.match(tool, /spaced: styled\(body\??\.spaced, "spaceDelimited", /);
+  assert.doesNotMatch(tool, /many: styled|tabs|x-words|tabbed/);
+});
+
 /** Imports an operation, and returns its description. */
 async function describedAs(
   summary: string,
