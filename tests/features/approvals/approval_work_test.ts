@@ -290,13 +290,13 @@ Deno.test("a plain task that has ended, also elsewhere, takes no press and begin
   const { key, link } = await asked("late");
   const approval = (await store.press(link, pressed, person))!;
   await setStatus("failed");
-  await assert.rejects(store.begin(approval, "run"), /The task has ended/);
+  await assert.rejects(store.begin(approval, "run", ""), /The task has ended/);
   await setStatus("working");
   isEndedMeanwhile = true;
-  assert.equal(await store.begin(approval, "run"), undefined);
+  assert.equal(await store.begin(approval, "run", ""), undefined);
   isEndedMeanwhile = false;
   await setStatus("working");
-  assert.ok(await store.begin(approval, "run"));
+  assert.ok(await store.begin(approval, "run", ""));
   assert.equal((await store.read({ key }))?.state, "used");
 });
 
