@@ -20,6 +20,10 @@ ${file("notes.ts", NOTES)}
 A **tool** is a function that models call:
 
 ${file("tools/add_note.ts", TOOL)}
+With **approval** it runs only after a person has pressed a button on a page of
+the server, which no client can do for them, as it can answer \`ask\`:
+
+${file("tools/delete_note.ts", APPROVAL)}
 A **view** is its page in the conversation; \`/views\` shows it in \`deno task dev\`:
 
 ${file("tools/add_note.html", VIEW)}
@@ -68,6 +72,23 @@ export default tool({
       .check({ key, versionstamp: null }).set(key, text).commit();
     if (!ok) throw new ToolError(\`\${id} is taken. Use another name.\`);
     return { id, words: text.split(" ").length };
+  },
+});
+`;
+
+const APPROVAL = `import { tool, z } from "@tool-server/tool-server";
+import { notes } from "../notes.ts";
+
+export default tool({
+  name: "delete_note",
+  description: "Deletes a note for good.",
+  input: z.object({ id: z.string() }),
+  annotations: { destructiveHint: true },
+  services: { notes },
+  approval: { show: ({ id }) => ({ title: \`Delete the note \${id}\` }) },
+  async run({ id }, { services }) {
+    await services.notes.delete(["notes", id]);
+    return \`Deleted \${id}.\`;
   },
 });
 `;
@@ -122,11 +143,12 @@ import { notes } from "./notes.ts";
 import { shorten } from "./prompts.ts";
 import { note } from "./resources.ts";
 import addNote from "./tools/add_note.ts";
+import deleteNote from "./tools/delete_note.ts";
 
 export default defineServer({
   name: "notes",
   version: "0.1.0",
-  tools: [addNote],
+  tools: [addNote, deleteNote],
   resources: [note],
   prompts: [shorten],
   services: { notes },
@@ -146,8 +168,9 @@ const TEST = `import assert from "node:assert/strict";
 import { testServer } from "@tool-server/tool-server/testing";
 import options from "./server.ts";
 import addNote from "./tools/add_note.ts";
+import deleteNote from "./tools/delete_note.ts";
 
-Deno.test("a note is added, found and read", async () => {
+Deno.test("a note is added, found, read and deleted", async () => {
   const env = { NOTES_KV: ":memory:" };
   await using server = await testServer({ ...options, env });
   const ada = server.as({ subject: "ada" });
@@ -159,5 +182,7 @@ Deno.test("a note is added, found and read", async () => {
   const body = "Buy more tea";
   await server.fetch("/notes/tea", { method: "PUT", body });
   assert.equal((await ada.read("notes://tea")).text, body);
+  await ada.call(deleteNote, { id: "tea" }, { approval: "approve" });
+  assert.deepEqual(await ada.complete("notes://{id}", "id", "t"), []);
 });
 `;

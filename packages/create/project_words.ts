@@ -91,6 +91,9 @@ thing, its test next to it, its line in the folder's \`mod.ts\`.
   sees an error ID only.
 - Ask before you act: after \`context.ask\`, \`run\` may start again from its
   beginning. \`progress\`, \`signal\`, \`caller\` and \`upstream\` are in the context.
+- A client may answer \`ask\` by itself. What cannot be undone gets \`approval\`, as
+  \`ts guide\` shows: it runs only after a person has pressed a button on a page of
+  this server (\`AUTH_STRATEGY=oauth\`).
 - A call of more than 45 seconds becomes a task by itself. Work that must survive
   a restart: \`task: { durable: true }\`, with \`step\` and \`sleep\` of the context.
 - What not every sign-in may do: \`scopes\`.
