@@ -121,14 +121,12 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   #pageOf(approval: CallApproval, key: string): OpenPage {
-    const address = this.#addressOf(approval);
-    const message = askingWords(approval);
     return {
       key,
       wait: approval as unknown as OpenPage["wait"],
-      address,
+      address: this.#addressOf(approval),
       connects: false,
-      message,
+      message: askingWords(approval),
       isForOthers: approval.approval.scope !== undefined,
       until: approval.approval.closesAt,
     };
