@@ -46,7 +46,7 @@ interface ApprovalProps extends PageProps, ToolInWords {
   now: number;
   /** False for the caller if someone else has to approve. */
   mayDecide: boolean;
-  /** The state of a plain task that waits. */
+  /** Undefined if a call or durable work has asked. */
   task?: AskingTaskState;
   /**
    * True if the server or the tool has changed since the call asked, and the
@@ -307,7 +307,7 @@ const OUTDATED =
   "The server has changed since the app asked: it may have to ask again, and you to approve it again.";
 
 /** Describes an approved call of a plain task that has not begun. */
-const TASKS: Readonly<Record<NonNullable<AskingTaskState>, string>> = {
+const TASKS: Readonly<Record<AskingTaskState, string>> = {
   runs:
     "Approved. The task begins it within seconds. If this page still says so later, its process has ended, and nothing was run.",
   unheld:

@@ -30,15 +30,16 @@ async function findTask(
 }
 
 /**
- * The state of the plain task that waits. `unheld`: its process has not renewed
- * its lease. Undefined if no plain task waits.
+ * The state of a plain task that asked for an approval. `unheld`: its process
+ * has not renewed the task's lease.
  */
-export type AskingTaskState = "ended" | "unheld" | "runs" | undefined;
+export type AskingTaskState = "ended" | "unheld" | "runs";
 
+/** Undefined if a call or durable work has asked. */
 export async function stateOfAskingTask(
   database: Database,
   wait: OfTask,
-): Promise<AskingTaskState> {
+): Promise<AskingTaskState | undefined> {
   const task = await findTask(database, wait);
   if (!task) return task === false ? "ended" : undefined;
   const lease = await database.get<TaskLease>(taskLeaseKey(wait.pageTask!));
@@ -53,10 +54,10 @@ export async function hasTaskEnded(
 }
 
 /**
- * Makes the write by which a task that has not ended stores that its approved
- * run begins.
+ * Makes the write that stores `ifCut` in a plain task, for the commit that begins
+ * the task's approved run.
  *
- * @param ifCut the text for the model if the task is cut off
+ * @param ifCut the text for the model if the run is cut off
  * @throws {ToolError} if the task has ended
  */
 export async function taskBeginning(
@@ -108,13 +109,14 @@ export function approvedRuns(
      */
     findOpenRun: async ({ runs: asker, ...it }: Waiting) =>
       asker === undefined ? undefined : approvalOf(
-        // No run is for this question, so that none is found for it.
+        // `findSame` also finds a wait with the same question. No wait has this
+        // one.
         await waits.findSame({ ...it, asker, question: "" }),
       ),
   };
 }
 
-/** Makes the write by which the last run is found. */
+/** Makes the write by which `findLastRun` finds a run that begins. */
 export function lastRun(
   { key, runs }: Pick<Wait, "key" | "runs">,
   expiresAt: number,
