@@ -363,28 +363,19 @@ Deno.test("a safe pattern takes no longer than its text is long", async () => {
   }
 });
 
-Deno.test("the members of a form of Swagger 2.0 keep their choices, bounds and items", async () => {
-  const within = { in: "formData", required: true };
+/** Imports an operation of Swagger 2.0 that takes a form. */
+async function formOf(parameters: unknown[], more = {}) {
   const document = {
     swagger: "2.0",
     info: { title: "Forms", version: "1" },
     host: "api.example.com",
+    ...more,
     paths: {
       "/a": {
         post: {
           operationId: "a",
           consumes: ["application/x-www-form-urlencoded"],
-          parameters: [
-            { ...within, name: "size", type: "integer", minimum: 2 },
-            { ...within, name: "kind", type: "string", enum: ["x", "y"] },
-            { ...within, name: "constructor", type: "string", maxLength: 5 },
-            {
-              ...within,
-              name: "tags",
-              type: "array",
-              items: { type: "string", enum: ["b"] },
-            },
-          ],
+          parameters,
           responses: {},
         },
       },
@@ -393,7 +384,22 @@ Deno.test("the members of a form of Swagger 2.0 keep their choices, bounds and i
   const parsed = await parseOpenApi(JSON.stringify(document), "a.json");
   const source = openApiSource(parsed);
   const written = source.write({ name: "b", variable: "b" }, source.items);
-  const { tool } = written.tool(source.items[0], "a");
+  return written.tool(source.items[0], "a");
+}
+
+Deno.test("the members of a form of Swagger 2.0 keep their choices, bounds and items", async () => {
+  const within = { in: "formData", required: true };
+  const { tool } = await formOf([
+    { ...within, name: "size", type: "integer", minimum: 2 },
+    { ...within, name: "kind", type: "string", enum: ["x", "y"] },
+    { ...within, name: "constructor", type: "string", maxLength: 5 },
+    {
+      ...within,
+      name: "tags",
+      type: "array",
+      items: { type: "string", enum: ["b"] },
+    },
+  ]);
   for (
     const code of [
       'kind: z.enum(["x", "y"])',
@@ -414,34 +420,15 @@ Deno.test("a list of Swagger 2.0 is sent in its format, or left out where OpenAP
     name,
     collectionFormat,
   });
-  const document = {
-    swagger: "2.0",
-    info: { title: "Lists", version: "1" },
-    host: "api.example.com",
-    parameters: { tabs: listOf("query", "tabs", "tsv") },
-    paths: {
-      "/a": {
-        post: {
-          operationId: "a",
-          consumes: ["application/x-www-form-urlencoded"],
-          parameters: [
-            { $ref: "#/parameters/tabs" },
-            listOf("query", "pipes", "pipes"),
-            listOf("header", "x-words", "ssv"),
-            listOf("formData", "plain"),
-            listOf("formData", "spaced", "ssv"),
-            listOf("formData", "many", "multi"),
-            listOf("formData", "tabbed", "tsv"),
-          ],
-          responses: {},
-        },
-      },
-    },
-  };
-  const parsed = await parseOpenApi(JSON.stringify(document), "a.json");
-  const source = openApiSource(parsed);
-  const written = source.write({ name: "b", variable: "b" }, source.items);
-  const { tool, notes } = written.tool(source.items[0], "a");
+  const { tool, notes } = await formOf([
+    { $ref: "#/parameters/tabs" },
+    listOf("query", "pipes", "pipes"),
+    listOf("header", "x-words", "ssv"),
+    listOf("formData", "plain"),
+    listOf("formData", "spaced", "ssv"),
+    listOf("formData", "many", "multi"),
+    listOf("formData", "tabbed", "tsv"),
+  ], { parameters: { tabs: listOf("query", "tabs", "tsv") } });
   assert.deepEqual(notes, [
     "leaves out the parameter tabs (in query as tsv)",
     "leaves out the parameter x-words (in header as ssv)",

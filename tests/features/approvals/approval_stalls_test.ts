@@ -9,27 +9,9 @@ import {
 import { test } from "../../kit/databases.ts";
 import { StalledKv } from "../../kit/stalled_kv.ts";
 import { until } from "../../kit/wait.ts";
+import { CALL, PAYLOAD } from "./approving.ts";
 
 const ANN = { subject: "ann", scopes: [] };
-
-const CALL = {
-  subject: "ann",
-  kind: "approval",
-  tool: "pay",
-  asker: "a",
-  question: "q",
-  approval: { seconds: 600 },
-} as const;
-
-const PAYLOAD = {
-  id: "x",
-  input: {},
-  title: "Pay",
-  facts: {},
-  accounts: [],
-  definition: "",
-  caller: { name: "ann", addresses: [] },
-};
 
 const RESULT = { content: [{ type: "text" as const, text: "paid" }] };
 

@@ -91,18 +91,33 @@ async function endOf(
   return task;
 }
 
-Deno.test(
-  "a plain task whose process dies in its approved run is not run again before its person has looked",
-  LEAVES,
-  async () => {
+interface Scene {
+  time: FakeTime;
+  server: OAuthServer;
+  client: Client;
+  /** The process of the task, which `kill()` ends. */
+  dying: MortalServer;
+  /** A task at that process, which waits for approval. */
+  task: Json;
+  link: string;
+}
+
+function testDeath(name: string, body: (scene: Scene) => Promise<void>): void {
+  Deno.test(name, LEAVES, async () => {
     using time = new FakeTime();
     begun = 0;
     await using kv = await openTestKv();
     await using server = await startOAuthServer({ kv, tools, environment });
     const client = await Client.of(server);
     await using dying = new MortalServer(kv, { tools, env: environment });
+    const asked = await client.begin(dying);
+    await body({ time, server, client, dying, ...asked });
+  });
+}
 
-    const { task, link } = await client.begin(dying);
+testDeath(
+  "a plain task whose process dies in its approved run is not run again before its person has looked",
+  async ({ time, server, client, dying, task, link }) => {
     await press(await open(server, link), "approve");
     await until(() => begun === 1);
     dying.kill();
@@ -128,22 +143,9 @@ Deno.test(
   },
 );
 
-Deno.test(
+testDeath(
   "the page of a plain task whose process is dead does not say that the task goes on",
-  {
-    // The dead process waits for its approval.
-    sanitizeOps: false,
-    sanitizeResources: false,
-  },
-  async () => {
-    using time = new FakeTime();
-    begun = 0;
-    await using kv = await openTestKv();
-    await using server = await startOAuthServer({ kv, tools, environment });
-    const client = await Client.of(server);
-    await using dying = new MortalServer(kv, { tools, env: environment });
-
-    const { task, link } = await client.begin(dying);
+  async ({ time, server, client, dying, task, link }) => {
     dying.kill();
     const visitor = await open(server, link);
     await press(visitor, "approve");

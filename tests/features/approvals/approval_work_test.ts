@@ -20,7 +20,7 @@ import { atomicWith, kvWith } from "../../kit/kv.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
-import { followTask, FORMS, open, press } from "./approving.ts";
+import { CALL, followTask, FORMS, open, PAYLOAD, press } from "./approving.ts";
 
 let ran: string[] = [];
 
@@ -43,23 +43,7 @@ type Store = ReturnType<typeof callApprovals>;
 
 /** Opens an approval of a call of `pay`. */
 function openPay(store: Store, own: Partial<Parameters<Store["open"]>[0]>) {
-  return store.open({
-    subject: "ann",
-    kind: "approval",
-    tool: "pay",
-    asker: "a",
-    question: "q",
-    approval: { seconds: 600 },
-    ...own,
-  }, {
-    id: "x",
-    input: {},
-    title: "Pay",
-    facts: {},
-    accounts: [],
-    definition: "",
-    caller: { name: "ann", addresses: [] },
-  });
+  return store.open({ ...CALL, ...own }, PAYLOAD);
 }
 
 Deno.test("durable work runs with the kept arguments and one key, over its sleeps and deaths", async () => {

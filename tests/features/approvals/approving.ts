@@ -15,6 +15,27 @@ import { until } from "../../kit/wait.ts";
 export const FORMS = { elicitation: {} };
 export const OPENS = { elicitation: { form: {}, url: {} } };
 
+/** A call that waits for its caller, as the store of approvals gets it. */
+export const CALL = {
+  subject: "ann",
+  kind: "approval",
+  tool: "pay",
+  asker: "a",
+  question: "q",
+  approval: { seconds: 600 },
+} as const;
+
+/** The page of {@linkcode CALL}. */
+export const PAYLOAD = {
+  id: "x",
+  input: {},
+  title: "Pay",
+  facts: {},
+  accounts: [],
+  definition: "",
+  caller: { name: "ann", addresses: [] },
+};
+
 export type Call = (
   name: string,
   input?: Json,
