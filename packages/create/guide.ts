@@ -21,7 +21,7 @@ A **tool** is a function that models call:
 
 ${file("tools/add_note.ts", TOOL)}
 With **approval** it runs only after a person has pressed a button on a page of
-the server, which no client can do for them, as it can answer \`ask\`:
+the server. A client can answer \`ask\` by itself, but it cannot press this button:
 
 ${file("tools/delete_note.ts", APPROVAL)}
 A **view** is its page in the conversation; \`/views\` shows it in \`deno task dev\`:

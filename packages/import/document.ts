@@ -221,8 +221,8 @@ async function upgraded(root: JsonObject, source: string): Promise<JsonObject> {
 }
 
 /**
- * Moves parameters whose lists OpenAPI 3 cannot express to a place that no
- * request has, so that they are left out.
+ * Finds parameters with lists that OpenAPI 3 cannot express. Gives each an `in`
+ * that OpenAPI does not know, so that the import leaves the parameter out.
  */
 function markLists(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
@@ -236,7 +236,7 @@ function markLists(value: unknown): void {
   for (const member of Object.values(one)) markLists(member);
 }
 
-/** The styles of the lists of forms. */
+/** The OpenAPI 3 `style` for each `collectionFormat` of a list in a form. */
 const LISTS = new Map<unknown, string>([
   ["csv", "form"],
   ["ssv", "spaceDelimited"],

@@ -101,8 +101,8 @@ export function summary(
 }
 
 /**
- * Lists the items to choose from. Those that are left out when all of these are
- * imported at once have no cost, but the reason.
+ * Lists the items to choose from. If an import of all of them would leave an
+ * item out, `tokens` of that item throws the reason.
  */
 export function listed(
   source: ImportSource,

@@ -299,7 +299,10 @@ export class Conversation {
     return { action: "accept" };
   }
 
-  /** Fails the wait for a call or a task if its approval is still open. */
+  /**
+   * Ends the wait for a call or a task with an error, if no one has answered its
+   * approval.
+   */
   async #expectPress(id: string): Promise<void> {
     this.#patience = undefined;
     const { what, caller, target: { approvals } } = this;

@@ -128,7 +128,10 @@ export class Transaction {
     return this.set(key, { expiresAt: 0 });
   }
 
-  /** Deletes records. No other transaction may change them at the same time. */
+  /**
+   * Deletes records, whatever their versions are. Only for records that no other
+   * transaction changes at the same time.
+   */
   delete(...keys: KvKey[]): this {
     this.#writes.push((operation) => {
       for (const key of keys) operation.delete(key);

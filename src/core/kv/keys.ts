@@ -76,8 +76,8 @@ export function cancellationKey(sessionId: string, id: RequestId): Deno.KvKey {
 /** Changes with every cancellation. Never expires. */
 export const cancellationHeadKey = alone("cancel-head");
 /**
- * A part of a text that is too long for one value. Lifetime: that of the record
- * that refers to the text.
+ * A part of a text that is too long for one value. Lifetime: as long as the
+ * record with the text's reference.
  */
 export const textKey = (id: string, part: number) => ["text", id, part];
 /** A task. Lifetime: 24 h after its end. */

@@ -158,7 +158,10 @@ export class Operations {
   /** Operations that were sent and timed out, but have not ended. */
   readonly #hanging = new Set<State>();
   #troubledMilliseconds = -Infinity;
-  /** The latest sending time of an operation that got a response. */
+  /**
+   * The time at which an operation was sent: of all that got a response, the one
+   * that was sent last.
+   */
   #answered = 0;
 
   /**

@@ -14,7 +14,7 @@ export interface Expiring {
   expiresAt: number;
 }
 
-/** The `mark` of a stored record. Reads remove it from the value. */
+/** A record with the mark that every commit adds, and every read removes. */
 export interface Marked {
   /** The unique id of the commit that wrote the record. */
   mark?: string;

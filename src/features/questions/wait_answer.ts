@@ -226,8 +226,9 @@ export function waitAnswers(
 
 /**
  * True if the answer of a wait was not withdrawn, and was not used, except by a
- * request that failed with status 503. An approved run that has ended is never
- * repeated: the failed request may be one that stored its end.
+ * request that failed with status 503. An approved run whose end is
+ * stored is never repeated, because the failed request may be the one that
+ * stored the end.
  */
 export async function isToBeTaken(
   database: Database,

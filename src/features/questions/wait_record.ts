@@ -83,8 +83,8 @@ export interface Waiting {
   /** The task, durable or not, that asks on a page. */
   pageTask?: string;
   /**
-   * Identifies the approved runs with the same arguments, of calls and plain
-   * tasks. Undefined for durable work.
+   * The name by which the last approved run of the same tool and arguments is
+   * found, whether a call or a plain task asked. Undefined for durable work.
    */
   runs?: string;
   /** Only for approvals. */

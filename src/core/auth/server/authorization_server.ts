@@ -167,7 +167,7 @@ export function authorizationServer(
     upstream: services.providerTokens.upstream,
     /** Lets a grant's provider tokens be exchanged for tokens of services. */
     exchange: services.providerTokens.exchange,
-    /** Writes the buffered records. Called after the last request. */
+    /** Writes the attempts that are still in memory, once no request can add one. */
     close: async () => {
       await services.attempts.close();
     },
