@@ -57,6 +57,21 @@ const API = "https://api.example.com/v1";
 /** The most operations that are taken of one document. */
 const MOST = 6;
 
+/** Operations that are left out, though picked by name: the exit code tells it. */
+const LEFT_OUT = [
+  // Each service has one way to sign in.
+  "swagger GET /pet/{petId}",
+  "petstore GET /pet/{petId}",
+  "security GET /anything/apiKey",
+  "security POST /anything/apiKey",
+  "security PUT /anything/apiKey",
+  "security POST /anything/bearer",
+  "security PUT /anything/bearer",
+  // Tools cannot send a file.
+  "legacy POST /api-specification",
+  "legacy PUT /api-specification/{id}",
+];
+
 /** Calls that the mock refuses, or fails at, though they are as they must be. */
 const REFUSED = [
   // A parameter `Authorization` is ignored (OpenAPI, Parameter Object).
@@ -122,6 +137,7 @@ Deno.test("22 documents of others become tools without an edit, and a mock of ea
   await Deno.writeTextFile(`${root}/deno.json`, JSON.stringify(configuration));
   await Deno.writeTextFile(`${root}/server.ts`, SERVER);
   const said: Record<string, number> = {};
+  const leftOut: string[] = [];
   for (const [name, path] of Object.entries(DOCUMENTS)) {
     const file = `${modules.path}/node_modules/${path}`;
     const { items } = await openSource(file);
@@ -130,14 +146,18 @@ Deno.test("22 documents of others become tools without an edit, and a mock of ea
     const args = [file, ...picks, "--as", name, "--url", API];
     const code = await importTools(parseFlags(args), {
       print(words) {
+        const [, id] = /^(.+) is left out: /.exec(words) ?? [];
+        if (id) leftOut.push(`${name} ${id}`);
         const [, tokens] =
           /about ([\d,]+) tokens in each .*\nNext/.exec(words) ??
             [];
         if (tokens) said[name] = Number(tokens.replace(",", ""));
       },
     }, { root });
-    assert.equal(code, 0, path);
+    const isWhole = !LEFT_OUT.some((it) => it.startsWith(`${name} `));
+    assert.equal(code, isWhole ? 0 : 1, path);
   }
+  assert.deepEqual(leftOut, LEFT_OUT);
   await run(Deno.execPath(), ["fmt", "--check", "tools", "services"], root);
   await run(Deno.execPath(), ["lint", "tools", "services"], root);
   await run(Deno.execPath(), ["check", "server.ts", "tools"], root);
