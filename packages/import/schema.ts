@@ -36,6 +36,8 @@ export interface PlainSchema {
   required?: ReadonlySet<string>;
   /** The schema of members that `properties` does not name; true for any. */
   others?: PlainSchema | true;
+  /** True for an object without any other members. */
+  isClosed?: true;
   /** A value has to match one of these. */
   union?: readonly PlainSchema[];
   /** True for `oneOf`: a value that matches two variants is not valid. */
@@ -269,7 +271,7 @@ export class Schemas {
         ? { others: this.plain(others, depth + 1) }
         : others === true || isObject(others) || properties.size === 0
         ? { others: true }
-        : {},
+        : others === false && { isClosed: true },
     };
   }
 }

@@ -223,12 +223,15 @@ export class ZodCode {
     another: PlainSchema,
     isOneOf: boolean,
   ): boolean {
-    const { required = new Set(), properties } = this.#target(schema);
+    const { required = new Set(), properties, isClosed } = this.#target(schema);
     const other = this.#target(another);
     return [...required].some((name) => {
       const given = other.properties?.get(name);
       // A value that fits both does not fit `oneOf`, though it may fit `anyOf`.
-      if (!given) return isOneOf && !other.others && !other.union && !other.all;
+      if (!given) {
+        return isOneOf && !isClosed && !other.others && !other.union &&
+          !other.all;
+      }
       const [a, b] = [
         this.#target(properties!.get(name)!),
         this.#target(given),

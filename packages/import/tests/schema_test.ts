@@ -84,6 +84,9 @@ for (
     ["a variant that may have a kind", { anyOf: [address, needed(firm)] }, 0],
     ["variants that may have kinds", { anyOf: [address, firm] }, 2],
     ["variants of which one fits", { oneOf: [address, MAST] }, 0],
+    ["variants of which one is closed", {
+      oneOf: [address, { ...MAST, additionalProperties: false }],
+    }, 2],
     ["variants of which both may fit", { anyOf: [address, MAST] }, 2],
     ["variants that need nothing", {
       oneOf: [address, { ...MAST, required: [] }],
