@@ -82,8 +82,7 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
         if (isMissing && readings.get(name) === reading) readings.delete(name);
       });
     const reading: Reading<T> = { promise, startedMilliseconds };
-    // Counted from before the read, so that a value is never older than a
-    // second.
+    // The second is counted from before the read, so that no value is older.
     readings.set(name, reading, FRESH_MILLISECONDS);
     return promise;
   }

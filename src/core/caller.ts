@@ -21,9 +21,9 @@ export interface Identity {
    */
   otherEmails?: readonly string[];
   /**
-   * Further e-mail addresses that no one has verified, or only a provider
-   * without that right. Absent unless `OAUTH_BLOCKED` or `OAUTH_PERMISSIONS`
-   * names addresses.
+   * Further e-mail addresses that are not verified, or only by a provider that
+   * may not verify their domains. Absent unless `OAUTH_BLOCKED` or
+   * `OAUTH_PERMISSIONS` names addresses.
    */
   unverifiedEmails?: readonly string[];
   /** The account's short name, if the provider has one. */
@@ -127,8 +127,8 @@ export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
 }
 
 /**
- * Returns the name of a caller's app, for what its person allowed that app
- * alone. A JWT that names no client is an app by itself.
+ * Returns the name of a caller's app. Under it is stored what a person allowed
+ * that app alone. A JWT that names no client is an app by itself.
  */
 export function appOf(
   { clientId, grantId, tokenId }: Caller,

@@ -16,8 +16,8 @@ export function now(clock: Clock = systemClock): number {
 }
 
 /**
- * The time in which a second signal counts as a copy of the first, sent by the
- * parent process.
+ * The time in which a second signal counts as the parent process's copy of the
+ * first.
  */
 export const SAME_SIGNAL_MILLISECONDS = 500;
 

@@ -202,7 +202,8 @@ export function parseInput(
     if (isObject(value) && "toString" in value && namesInherited(schema)) {
       return parseInput(schema, withoutPrototype(value));
     }
-    // `error` is read here, because Zod makes the messages at the first read.
+    // `error` is read inside `try`: at its first read Zod makes the messages,
+    // which may throw.
     return { success: false, error: parsed.error };
   } catch (error) {
     const issues: Issue[] = [];

@@ -17,8 +17,8 @@ const PIECE_BYTES = 32 * 1024;
 const MAX_KEPT_BYTES = 512 * 1024;
 
 /**
- * The maximum size of a response that the limit ignores, because its request
- * costs Deno more.
+ * The maximum size of a response that does not count against the limit, because
+ * Deno needs more memory for its request.
  */
 const UNCOUNTED_BYTES = 2 * 1024;
 

@@ -18,8 +18,9 @@ import { networkOf } from "./client_address.ts";
 /** The burst of a network: a whole company may share one address. */
 const BURST = 1000;
 /**
- * The rate reserved for each network. Requests beyond it share one bucket of
- * five times a network's rate, so that new networks are served during a flood.
+ * The rate reserved for each network, so that new networks are served during a
+ * flood. All requests beyond it share one bucket of five times a network's
+ * rate.
  */
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;

@@ -243,7 +243,7 @@ function countFailure(
   return { repeated: before?.repeated || undefined };
 }
 
-/** The prefix of all references of this process, followed by a counter. */
+/** The first part of all references of this process; a counter follows. */
 const prefix = randomId(8);
 let count = 0;
 

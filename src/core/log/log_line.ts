@@ -113,8 +113,9 @@ function indented(frames: string): string {
 }
 
 /**
- * Characters that look like white space or are invisible, of other categories
- * than white space and control characters: part of a class in a `RegExp`.
+ * Further characters that look like white space or are invisible, without those
+ * that Unicode calls white space or control characters. A part of a class in a
+ * `RegExp`.
  */
 export const BLANKS = String
   .raw`\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{13441}\u{13442}\u{16fe4}\u{1d159}`;
@@ -142,7 +143,7 @@ export function visible(text: string): string {
   );
 }
 
-/** The maximum number of characters repeated of a client's text. */
+/** The maximum number of characters of a client's text that are repeated. */
 const MAX_SEEN_CHARACTERS = 100;
 
 /** Escapes unprintable characters in a text, except its line ends. */

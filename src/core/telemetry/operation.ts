@@ -77,8 +77,8 @@ export class Operation {
   }
 
   /**
-   * Runs a part of the operation, whose spans and log lines get this span as
-   * their parent.
+   * Runs a part of the operation. Spans and log lines of that part have the
+   * operation's span as their parent.
    */
   run<T>(work: () => T): T {
     return context.active() === this.#context

@@ -12,8 +12,8 @@ type SpanClass = Pick<Span, "setAttribute" | "setStatus">;
 const redacted = new WeakSet<SpanClass>();
 
 /**
- * Redacts every span of the same class. An attribute that was set cannot be
- * removed. So the methods of the class are replaced, which Deno calls, too.
+ * Redacts all spans of the class of this one. Replaces methods of the class,
+ * which Deno calls, too, because an attribute that was set cannot be removed.
  */
 export function redactSpansLike(span: Span): void {
   const spans: SpanClass = Object.getPrototypeOf(span);

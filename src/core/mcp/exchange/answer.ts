@@ -1,7 +1,7 @@
 /**
  * The answer of a method, the end of its request, and the responses of `/mcp`.
- * If the result is not known yet, the response is one JSON object if nothing is
- * sent before the result, otherwise a stream of server-sent events.
+ * A response is one JSON object, unless something is sent before the result:
+ * then it is a stream of server-sent events.
  *
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
  * @module

@@ -112,8 +112,7 @@ class CallExecution {
   }
 
   #endAtOnce(reason: string, ending: Ending): void {
-    // The call has ended: a client may cancel twice, for a tool that ignored
-    // it.
+    // A client may cancel a call twice, if the tool ignored the first time.
     if (this.hasEnded) return;
     this.interrupt(reason);
     this.end(ending);

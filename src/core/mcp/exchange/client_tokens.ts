@@ -24,7 +24,7 @@ const MAX_ANSWER_BYTES = 50_000;
 /** The seconds before its expiry at which a token is replaced. */
 const SPARE_SECONDS = 30;
 
-/** The minimum time between two tokens that are replaced after a 401. */
+/** The minimum time between two replacements of a token after a 401. */
 const PAUSE_MILLISECONDS = 60_000;
 
 /** Matches an access token (RFC 6749 §A.12). */
@@ -84,7 +84,7 @@ export function clientTokens(
 
     /**
      * Forgets a refused token, at most once a minute, because an API may refuse
-     * each. Returns false if it is kept.
+     * every token. Returns false if the token is not forgotten.
      */
     refuse(refused: Promise<string> | undefined): boolean {
       if (refused !== current) return true;

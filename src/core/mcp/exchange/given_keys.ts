@@ -106,9 +106,9 @@ const MAX_SOURCES = 1000;
 const MAX_OWN_KEYS = 100;
 
 /**
- * True for a token that is unlike a text of another service: long, and neither
- * words nor one number. A token endpoint could otherwise hide any word from all
- * callers.
+ * True for a token that hardly occurs in the texts of other services: it is
+ * long, and neither words nor one number. Without this test a token endpoint
+ * could hide any word from all callers.
  */
 function isRandom(token: string): boolean {
   const { length } = token.replace(/[^A-Za-z0-9]/g, "");
@@ -118,8 +118,8 @@ function isRandom(token: string): boolean {
 }
 
 /**
- * The number of characters behind a cut that are searched for keys too, so that
- * a key is found that the cut divides.
+ * The number of characters behind a cut that are searched, too, so that a key
+ * divided by the cut is found.
  */
 const SEARCHED_BEHIND = 50_000;
 
@@ -140,7 +140,10 @@ function pairIn(key: string): string {
 /** A key of an `httpApi()`. */
 interface OwnKey {
   keys: GivenKeys;
-  /** The only source that hides the key. */
+  /**
+   * The only source whose {@linkcode GivenKeys} hide the key; undefined if all
+   * do.
+   */
   only?: string;
 }
 
@@ -148,10 +151,16 @@ export class GivenKeys {
   readonly #all = new Map<string, Forms>();
   readonly #inData = new Map<string, Forms>();
 
-  /** The keys of each `httpApi()`, so that none takes another's place. */
+  /**
+   * The keys by `httpApi()`, so that the keys of one never displace those of
+   * another.
+   */
   static readonly #sources = new LatestMap<LatestMap<OwnKey>>(MAX_SOURCES);
 
-  /** @param source the `httpApi()` whose keys are hidden, whatever they are */
+  /**
+   * @param source the `httpApi()` whose tokens are hidden even if they are like
+   * words
+   */
   constructor(private readonly source?: string) {}
 
   /**
@@ -165,8 +174,8 @@ export class GivenKeys {
   }
 
   /**
-   * Hides a token of `httpApi()` likewise. One that is like a word is hidden
-   * only by the {@linkcode GivenKeys} of the source.
+   * Hides a token of `httpApi()` in the same way. But a token that is like a
+   * word is hidden only by the {@linkcode GivenKeys} of the source.
    */
   static hideOwnToken(source: string, token: string, seconds: number): void {
     const keys = new GivenKeys().addSecrets([token]);
@@ -197,8 +206,8 @@ export class GivenKeys {
   }
 
   /**
-   * Adds the key of an account, or an access token for it, which is hidden in
-   * data, too.
+   * Adds the key of an account, or an access token for an account. It is hidden
+   * in errors and in data.
    */
   add(key: string): void {
     this.addToken(key);
@@ -249,15 +258,16 @@ export class GivenKeys {
   }
 
   /**
-   * Hides keys in the beginning of a text, of at most `most` characters. The
-   * rest is not read, because a service may answer with much that takes long.
+   * Hides keys in the first `most` characters of a text. The rest is not read,
+   * because a search of a service's long response takes long.
    *
    * @param clean called with the part of the text that is read
    */
   hideStart(text: string, most: number, clean = (it: string) => it): string {
     const read = text.slice(0, most + SEARCHED_BEHIND);
     const hidden = this.hide(clean(read));
-    // Half a key, which is not found, can be at the end of what was read.
+    // The last characters that were read may be a part of a key, which is not
+    // found.
     const whole = hidden.length -
       (read.length < text.length ? SEARCHED_BEHIND : 0);
     return hidden.slice(0, Math.max(0, Math.min(most, whole)));

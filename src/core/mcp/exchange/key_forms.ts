@@ -19,7 +19,7 @@ export const MIN_CHARACTERS = 4;
 const MAX_KEYS = 1000;
 
 /**
- * The number of a spelling's characters that a text is first searched for,
+ * The length of a spelling's beginning. A text is searched for that first,
  * which is quick.
  */
 const MAX_PROBE_CHARACTERS = 32;
@@ -127,7 +127,10 @@ class Reader {
     return code === 0x25 ? this.#percent(at) : this.#entity();
   }
 
-  /** True if a word in lower case, in whatever case, is at the end. */
+  /**
+   * True if a word is next. The text may have any case, `word` is in lower
+   * case.
+   */
   #isAt(word: string): boolean {
     for (let nth = 0; nth < word.length; nth++) {
       const code = this.text.charCodeAt(this.end + nth);

@@ -256,7 +256,7 @@ export class Limits {
     if (method !== "initialize") return;
     const caller = request.limitKey;
     if (caller === NO_NETWORK) return this.chargeCall(request);
-    // Sessions are stored, so a caller that may be many people may open no more
+    // Sessions are stored, so all people who share a key may open no more
     // sessions than one person.
     return this.#take(this.#callers.sessions, caller, "sessions a minute");
   }

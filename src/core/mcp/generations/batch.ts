@@ -1,7 +1,8 @@
 /**
  * JSON-RPC batches of MCP 2025-03-26: every request of an array gets a
- * response. They are sent in one array if nothing has to be sent before the
- * results, otherwise one by one on a stream.
+ * response. If nothing has to be sent before the results, all responses are
+ * sent in one array, otherwise one by one on a stream.
+ *
  * @module
  * @see MCP 2025-03-26, Transports, Sending Messages to the Server
  */
@@ -180,7 +181,7 @@ async function serve(
   return await runCall(call, method);
 }
 
-/** True if a message is a request. A malformed message gets a response, too. */
+/** True if a message gets a response: if it is a request, or malformed. */
 function wantsResponse(value: unknown): boolean {
   try {
     return parseMessage(value).kind === "request";

@@ -66,9 +66,9 @@ const ASKING: ReadonlySet<string> = new Set([
 /**
  * The time after which the response becomes a stream, even if there is nothing
  * to send yet. A client can cancel only by disconnecting. If the request body
- * came in a later packet than the headers, Deno notices that only after the
- * response has begun. The price: a large result of a slow call is one event,
- * and some clients refuse events of more than 1 MiB (Python SDK 2.3).
+ * came in a later packet than the headers, Deno notices a disconnect only after
+ * the response has begun. The price: a large result of a slow call is one
+ * event, and some clients refuse events of more than 1 MiB (Python SDK 2.3).
  */
 const SLOW_MILLISECONDS = 1000;
 

@@ -107,7 +107,7 @@ export async function initialize(
     revision,
     capabilities,
     clientInfo: namesOf(clientInfo),
-    // Callers who may be many people share the session list of their network.
+    // Callers who share a limit key share the session list of their network.
     ...limitKey.isMany && { list: limitKey.name },
   });
   const result = JSON.stringify({
