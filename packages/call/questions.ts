@@ -98,7 +98,7 @@ async function visit(
   return await consent(DONE, terminal, signal);
 }
 
-/** Asks the person to press Enter, or to type no or as in a form. */
+/** Asks the person to press Enter, or to type `no`, `/decline` or `/cancel`. */
 async function consent(
   words: string,
   terminal: Asking,

@@ -167,7 +167,9 @@ export class SignIn {
     );
   }
 
-  /** Guesses the domain of a URL; its host if that has none. */
+  /**
+   * Guesses the registered domain of a URL. Returns the host if it has none.
+   */
   static #siteOf({ host, hostname }: URL): string {
     const [domain = host] =
       /[^.]+\.(?:[^.]{1,3}\.[^.\d]{2}|[^.\d][^.]*)$/.exec(hostname) ?? [];

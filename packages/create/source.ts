@@ -60,8 +60,10 @@ export async function findSource(): Promise<PackageCopy> {
 }
 
 /**
- * Makes the source of a project that has its own copy of the folder `root`, a
- * clone of the repository `origin` if known.
+ * Makes the source of a project that has its own copy of a clone.
+ *
+ * @param root the folder of the clone
+ * @param origin the repository that was cloned; undefined if others cannot
  */
 export function carriedSource(root: string, origin?: string): PackageCopy {
   const clone = origin ?? "ADDRESS-OR-FOLDER";

@@ -108,8 +108,9 @@ async function readAddress(
 }
 
 /**
- * Fetches a URL, and follows its redirects. None may lead to http, except on
- * loopback, or into a private network, unless the first URL is in one.
+ * Fetches a URL, and follows its redirects. No redirect may lead to http,
+ * except on loopback. None may lead into a private network, unless the first
+ * URL is in one.
  *
  * @throws {ImportError}
  */

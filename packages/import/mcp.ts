@@ -71,7 +71,8 @@ export async function mcpSource(
   const items = tools.map((listed): McpItem => {
     const name = listed.name as string;
     return {
-      // The ids of the files of a service and of tests are not for tools.
+      // No tool may have the id of a service's file, or one like that of a
+      // test.
       id: name.replace(/^(?=service$|test of |tool )/, "tool "),
       aliases: [name],
       name: unique(snakeCase(name) || "tool", names, "_"),

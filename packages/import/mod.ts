@@ -341,8 +341,9 @@ function stepOf(file: NewFile, project: ImportProject): Step {
 }
 
 /**
- * True if calls would no longer wait for a person's approval. The author
- * confirms that: another MCP server may say so of what it deletes.
+ * True if calls would no longer wait for a person's approval. The author has to
+ * confirm that, because another MCP server may call a tool harmless that
+ * deletes.
  */
 const losesApproval = (before: string, after: string) =>
   [/^\s*approval: \{/m, /\bapproval: "approve"/]
@@ -399,7 +400,8 @@ async function apply(
   const open: string[] = [];
   for (const { file, before, kind } of steps) {
     if (kind === "same") {
-      // The address of a source may have changed, in the first line alone.
+      // The source may have another address now, which is only in the first
+      // line.
       const there = { ...file, text: before! };
       if (file.id === "service") {
         await project.write(there, printImported(there));

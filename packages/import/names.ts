@@ -60,7 +60,7 @@ export function camelCase(text: string, otherwise = "value"): string {
 export const capital = (text: string) =>
   text.charAt(0).toUpperCase() + text.slice(1);
 
-/** The last count of each name in a set that several have. */
+/** For each set, the last number that was added to each name. */
 const COUNTS = new WeakMap<Set<string>, Map<string, number>>();
 
 /** Makes a name that is new in a set, and adds it to the set. */

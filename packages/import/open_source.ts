@@ -15,8 +15,9 @@ import type { ImportSource } from "./source.ts";
 /**
  * Opens a source.
  *
- * @param options the token of an MCP server, or if a person sees the address of
- * a sign-in and opens it; and the time for an MCP server to respond
+ * @param options `token`: the access token for an MCP server; `hasPerson`: true
+ * if a person can open the URL of a sign-in; `seconds`: the time for an MCP
+ * server to respond
  * @throws {ImportError}
  */
 export async function openSource(

@@ -47,7 +47,7 @@ export type NewFile = Omit<ImportedFile, "isChanged">;
 export class ImportProject {
   /** The imported files, by `service id`. */
   readonly files = new Map<string, ImportedFile>();
-  /** The names of the tools, which their files may not have. */
+  /** The names of the tools. The file of a tool may have another name. */
   readonly toolNames = new Set<string>();
   /** The paths in the two folders, in lower case. */
   readonly #paths = new Set<string>();
@@ -108,10 +108,12 @@ export class ImportProject {
   }
 
   /**
-   * Finds the file of the service that was made from a source, which may be at
-   * an address. Titles such as that of a framework have many sources.
+   * Finds the file of the service that was made from a source: by the title of
+   * the source, and by its address if it has one, because many sources have the
+   * same title. Undefined if no file has the title.
    *
-   * @throws {Failure} if there are several, or if it is at another address
+   * @param isCheck true to accept the only file of another address
+   * @throws {Failure} if several files fit, or the only one has another address
    */
   serviceOf(
     source: string,

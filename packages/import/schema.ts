@@ -417,8 +417,8 @@ export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
 }
 
 /**
- * The number of characters for which a schema counts once more. Those of its
- * subschemas are not included.
+ * The number of characters for which a schema counts as one more schema. The
+ * characters of its subschemas are not included.
  */
 const MAX_LENGTH = 400;
 
@@ -443,7 +443,8 @@ export function checkWrittenOut(
     if (schema.ref !== undefined) {
       const known = sizes.get(schema.ref);
       if (known !== undefined) return known;
-      // A component that contains itself remains a reference there.
+      // Within itself, a component is not written out: its reference counts
+      // once.
       sizes.set(schema.ref, 1);
       const own = size(components.get(schema.ref) ?? {});
       sizes.set(schema.ref, own);

@@ -192,9 +192,9 @@ export class ZodCode {
   }
 
   /**
-   * Orders the variants of a union so that no object of one variant matches an
-   * earlier one: that one would drop its unknown members. Undefined if there is
-   * no such order.
+   * Orders the variants of a union so that no object of a variant matches an
+   * earlier variant, which would drop the members that it does not know.
+   * Undefined if there is no such order.
    */
   #apart(
     union: readonly PlainSchema[],

@@ -27,7 +27,7 @@ export class ClientsCommand extends Command {
     }
     const ended = await register.endClient(id);
     this.audit("Everything of a client ended", { clientId: id, ended });
-    // The client may have ended before: a client has no record of its own.
+    // A client has no record of its own, so one that ended before is unknown.
     return this.print(
       { clientId: id, ended },
       ended > 0 ? endedWords(ended) : unknown,

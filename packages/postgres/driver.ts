@@ -144,10 +144,11 @@ export class Connections {
     for (const client of this.#clients) {
       try {
         // The pool closes an idle connection that fails. A busy one has a
-        // listener that ignores this, or, for a moment, none.
+        // listener that ignores the error. For a moment it has none: then
+        // `emit` throws.
         client.emit("error", failure);
       } catch {
-        // The connection is in use.
+        // The connection is busy, and stays open.
       }
     }
   }

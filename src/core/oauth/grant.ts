@@ -28,7 +28,10 @@ import { printIssuer, type TrustedIssuer } from "./subject.ts";
 /** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
   id: string;
-  /** The base URL at which the grant was made. It is valid at no other. */
+  /**
+   * The base URL at which the grant was made. At any other, the grant is
+   * invalid.
+   */
   issuer: string;
   resource: string;
   /**
@@ -242,8 +245,8 @@ export function hasSingleToken({ kind }: Pick<Grant, "kind">): boolean {
 
 /**
  * Returns the id under which a grant's calls are listed. All grants of a
- * machine share one id. So do all that one client got for one person by
- * assertions.
+ * machine share one id. All grants that one client got for one person by
+ * assertions share one, too.
  */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {

@@ -136,8 +136,8 @@ export function parseAnswer(
 
 /**
  * Returns the content of a form that was accepted without content: an empty
- * object, or undefined if a field is required. Some clients omit the content if
- * none is.
+ * object, or undefined if a field is required. Some clients omit the content of
+ * a form whose fields are all optional.
  */
 function emptyContent(question: FormQuestion): JsonObject | undefined {
   const { required } = formOf(question);

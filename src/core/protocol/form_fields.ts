@@ -35,8 +35,7 @@ export type FormField = FormEntry & {
   isRequired: boolean;
   default?: unknown;
   /**
-   * The name of the input in the HTML form, which has none of the author's
-   * text.
+   * The name of the input in the HTML form. It contains no text of the author.
    */
   entry: string;
 };

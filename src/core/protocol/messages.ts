@@ -343,7 +343,7 @@ function notJson(cause: unknown): RpcError {
   });
 }
 
-/** Lets other work run before a large body, which takes a while. */
+/** Lets other work run first, because a large body takes a while. */
 function othersTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

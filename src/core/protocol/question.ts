@@ -52,8 +52,8 @@ export class AskedQuestion implements InputRequest {
 
   get fingerprint(): string {
     const { method, params, origin } = this;
-    // Without the whole URL, which often changes with every run; the page opens
-    // the first.
+    // Without the whole URL, which often changes with every run. The page opens
+    // the URL of the first run.
     const asked = origin === undefined
       ? [method, params]
       : [params.message, origin];

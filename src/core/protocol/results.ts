@@ -116,7 +116,10 @@ export function issueText({ issues }: z.ZodError, whole: string): string {
   return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n");
 }
 
-/** The message of Zod for a wrong value; most end with what was expected. */
+/**
+ * Zod's message for a wrong value. Most messages continue with what was
+ * expected.
+ */
 const INVALID = "Invalid input";
 
 /**

@@ -168,9 +168,10 @@ export function misbehaved(message: string): UpstreamError {
 }
 
 /**
- * Runs a check that should be refused. Returns the error if `check` throws one;
- * undefined if it succeeds, or the provider is unreachable: an error response
- * has no code, so it can do no harm.
+ * Checks if an error response may come from elsewhere than the provider.
+ * Returns the error of `check`. Undefined if `check` succeeds or the provider
+ * is unreachable: then the response is accepted, because an error without a
+ * code can do no harm.
  */
 export async function errorOfCheck(
   check: () => Promise<void> | undefined,

@@ -182,7 +182,7 @@ export function providerTokens(
         ? refresh()
         : renewals.renew(id, rejected, refresh));
     }
-    // It may still be valid, so the grant does not end.
+    // The access token may still be valid, so the grant does not end.
     if (!isKnown) return undefined;
     throw await endGrant(id);
   }

@@ -154,7 +154,7 @@ export class Plan {
         typeof by === "object" && by.scope === orphan
       );
       const variable = isOperators ? "APPROVALS" : "OAUTH_PERMISSIONS";
-      // Rules take every scope that they do not name from everyone.
+      // If there are rules, no one may be granted a scope that no rule names.
       const others = !oauth?.permissions && this.scopes.supported.length > 0
         ? `*=${this.scopes.supported.join(" ")}; `
         : "";

@@ -17,8 +17,8 @@ import type { Feature } from "./feature.ts";
 import { SERVER_OPTIONS, type ServerOptions } from "./server_options.ts";
 
 /**
- * Settings that name tools and scopes. Their faults may only follow from faulty
- * options.
+ * Settings that name tools and scopes. Their faults may be mere results of
+ * faulty options.
  */
 const NAMING = ["APPROVALS", "OAUTH_PERMISSIONS"];
 

@@ -63,8 +63,8 @@ export function cancellationStore(database: Database) {
         database.isRemote && sinceMilliseconds < REMOTE_PAUSE_MILLISECONDS
       ) return [];
       lastReadMilliseconds = performance.now();
-      // The head is read first, so that a cancellation of a request that begins
-      // after this read changes it again.
+      // The head is read first. So if a request begins after this read, its
+      // cancellation changes the head again.
       const { versionstamp } = await database.get(cancellationHeadKey());
       if (versionstamp !== seen) {
         readUntil = performance.now() + TOLERANCE_MILLISECONDS;

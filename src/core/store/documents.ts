@@ -134,7 +134,7 @@ export function documentStore(
   /**
    * Lets simultaneous lookups of one URL share a read and a fetch. If the fetch
    * was refused because of the first lookup's network, the next lookup fetches
-   * for its own.
+   * for its own network.
    */
   async function share(
     purpose: "find" | "renew",
