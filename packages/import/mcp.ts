@@ -84,7 +84,8 @@ export async function mcpSource(
   });
   const title = shown(info.title ?? info.name ?? new URL(url).host, 60);
   return {
-    title: `${title} ${shown(info.version ?? "", 20)}, an MCP server`.trim(),
+    title: `${title} ${shown(info.version ?? "", 20)}`.trim() +
+      ", an MCP server",
     name: snakeCase(title, 40) || "server",
     address: url,
     items,

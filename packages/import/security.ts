@@ -8,6 +8,7 @@ import { isAddress } from "../../src/authoring/personal_key.ts";
 import { SCOPE_TOKEN } from "../../src/authoring/scope.ts";
 import { type ApiDocument, resolve, shown } from "./document.ts";
 import type { Operation } from "./operations.ts";
+import { sentence } from "./schema.ts";
 
 /** One way in which a request authenticates. */
 export type Scheme =
@@ -146,8 +147,7 @@ function schemeOf(
   name: string,
   given: JsonObject,
 ): Scheme | undefined {
-  const words = typeof given.description === "string" &&
-    shown(given.description, 160);
+  const words = sentence(given.description, 160);
   const help = words ? { help: words } : {};
   switch (given.type) {
     case "http": {
@@ -163,7 +163,7 @@ function schemeOf(
       }
       if (given.in !== "header" || !TOKEN.test(parameter)) return undefined;
       if (parameter.toLowerCase() === "authorization") {
-        const [scheme] = WORD.exec(words || "") ??
+        const [scheme] = WORD.exec(words) ??
           (/bearer/i.test(`${name} ${words}`) ? [] : [""]);
         const options = { ...help, ...scheme !== undefined && { scheme } };
         return { kind: "key", name, options };

@@ -32,12 +32,12 @@ const SIGN_IN = { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" };
 const END = new AbortController().signal;
 
 /** Answers as a server of 2026 that lists these tools. */
-function serving(tools: readonly JsonObject[]) {
+function serving(tools: readonly JsonObject[], version = "1") {
   return async (request: Request) => {
     const { id, method } = await request.json();
     const result = method === "tools/list" ? { tools } : {
       supportedVersions: ["2026-07-28"],
-      serverInfo: { name: "Tracker", version: "1" },
+      serverInfo: { name: "Tracker", version },
     };
     return Response.json({ jsonrpc: "2.0", id, result });
   };
@@ -111,11 +111,14 @@ Deno.test("import writes no service of another MCP server that has the same name
   }
 });
 
-Deno.test("the tools of an MCP server are listed without a group", async () => {
+Deno.test("the tools of an MCP server are listed without a group, also if it has no version", async () => {
   await using trial = await Trial.start();
   const { said } = await run(trial, [CREATE, DELETE], "--list");
   assert.match(said, /2 tools\. A list of all [^]*\n {2}create_issue {2}/);
   assert.doesNotMatch(said, /group|\n\n/);
+  const send = serving([CREATE], "");
+  const { title } = await mcpSource(URL, END, send, send);
+  assert.equal(title, "Tracker, an MCP server");
 });
 
 Deno.test("a tool has the name that it has at the server in its test too", async () => {

@@ -99,6 +99,12 @@ for (
   });
 }
 
+Deno.test("the help of a key is the document's, without Markdown", async () => {
+  const description = "Profile, [Developer](https://example.com/a), **Keys**";
+  const { service } = await imported({ key: { ...BEARER, description } });
+  assert.match(service, /help: "Profile, Developer, Keys",/);
+});
+
 Deno.test("an API on this machine is noted, if the document says so", async () => {
   const note = /^Note: The document's API is on this machine: http:/m;
   for (const address of ["http://0x7f.1:2375", "http://localhost:8000"]) {

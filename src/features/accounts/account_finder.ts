@@ -389,7 +389,8 @@ class CallAccounts {
         return fetch ??= acting.fetch(send());
       },
       reveal: () => acting.do(() => follow(open(), ({ key }) => key)),
-      /** The keys that `callApi` removes from truncated responses. */
+      /** The words for `callApi`'s errors, and the keys that it hides. */
+      title: titleOf(service),
       given: givenTo(CallContext.codeOf(context)!),
     };
     if (!service.isMcp) return account;
@@ -482,8 +483,7 @@ class CallAccounts {
     }
     if (own.length === 0) return undefined;
     if (!service.several) return own[0];
-    // Accounts that were connected before the author set `several` may share a
-    // name.
+    // Accounts from before the author set `several` may share a name.
     const names = [...new Set(own.map(({ value }) => accountName(value)))]
       .sort();
     const name = this.asked.named ??

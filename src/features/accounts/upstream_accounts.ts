@@ -104,8 +104,8 @@ export class UpstreamAccounts {
         }),
       ),
       reveal: () => acting.do(async () => (await open()).key),
-      // `callApi` removes these keys from truncated responses.
-      ...{ given: this.given },
+      // The words for `callApi`'s errors, and the keys that it hides.
+      ...{ title: titleOf(service), given: this.given },
     };
   }
 

@@ -387,5 +387,6 @@ Deno.test("callApi() cuts no answer and no refusal within a person's key", async
     const text = await textOf(call("ask", { path }));
     assert.match(text, /\(hid/, path);
     assert.ok(!text.includes(key.slice(0, 4)), path);
+    if (path === "/refused") assert.match(text, /^Linear answered 403: aaa/);
   }
 });

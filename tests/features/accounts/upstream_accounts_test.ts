@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { NEEDS } from "../../../src/authoring/oauth_account.ts";
 import { faultsIn } from "../../../src/authoring/options.ts";
+import { callApi } from "../../../src/api.ts";
 import { account, tool } from "../../../src/mod.ts";
 import type { UpstreamAccount } from "../../../src/mod.ts";
 import { UpstreamError } from "../../../src/core/provider/provider.ts";
@@ -31,6 +32,11 @@ function toolsOf(mail: UpstreamAccount, onRun = () => {}) {
         const response = await needs.mail.fetch("/me");
         return `${response.status} ${await response.text()}`;
       },
+    }),
+    tool({
+      name: "asks",
+      needs: { mail },
+      run: (_input, { needs }) => callApi(needs.mail, "GET /me"),
     }),
     tool({
       name: "reveal",
@@ -109,6 +115,10 @@ Deno.test("a token that the service refuses is exchanged once anew, then its ans
   at.refuses = true;
   assert.equal(await textOf(call("mails")), "401 no such token");
   assert.equal(await textOf(call("mails")), "401 no such token");
+  assert.equal(
+    await textOf(call("asks")),
+    "Example Mail answered 401: no such token",
+  );
   assert.equal(at.exchanges.length, 2);
   assert.equal(new Set(at.seen.map(([, token]) => token)).size, 2);
   time.tick(61);
