@@ -42,8 +42,8 @@ export async function backUp(path: string, copy: string): Promise<void> {
   // A killed backup leaves a journal, which SQLite would take for that of this
   // copy.
   await clean();
-  // SQLite may write into an empty file. So the copy is never readable by
-  // others.
+  // SQLite accepts an empty file. So the file is made here, where others cannot
+  // read it even while SQLite writes.
   await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 });
   try {
     // If the database were opened only for reading, SQLite would leave its

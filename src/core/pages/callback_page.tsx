@@ -107,7 +107,7 @@ export function CallbackPage({ message, origins, ...page }: CallbackProps) {
 
 /**
  * Makes the handler of the page. The page shows the outcome of an authorization
- * request and sends the response to its opener, if that has this server's
+ * request. It sends the response to its opener, if the opener has this server's
  * origin or one of `ALLOWED_ORIGINS`. Loopback origins are not accepted,
  * because a port does not tell whose page it is.
  */

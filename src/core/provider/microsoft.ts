@@ -35,9 +35,9 @@ export function isMicrosoftIssuer(configured: string, named: string): boolean {
 
 /**
  * True if `issuer` matches the issuer in the metadata, which is a template at
- * Microsoft. Its tenant must be `tenant`. If `tenant` is undefined, any tenant
- * matches: an authorization response has none, and the `id_token` is checked
- * later.
+ * Microsoft. The tenant in `issuer` must be `tenant`. If `tenant` is undefined,
+ * any tenant matches: an authorization response has none, and the `id_token` is
+ * checked later.
  */
 export function isTenantIssuer(
   template: string,

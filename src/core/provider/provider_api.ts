@@ -13,10 +13,10 @@ import type { Provider } from "./provider.ts";
 const API_LABEL = /^(api|graph|www)\./;
 
 /**
- * True if a provider's access token may be sent to a URL. It must have the
+ * True if a provider's access token may be sent to a URL. The URL must have the
  * origin of the provider's API, or be https in the domain of that API. If that
- * API is not known, the tool's author chooses the host; it must be https or
- * loopback.
+ * API is not known, the tool's author chooses the host; the URL must be https
+ * or loopback.
  */
 export function isProviderAddress(url: URL, apiUrl?: string): boolean {
   if (apiUrl === undefined) return url.protocol === "https:" || isLoopback(url);

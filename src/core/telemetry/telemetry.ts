@@ -64,8 +64,8 @@ export class Telemetry {
 
   /**
    * Handles an HTTP request, without the `baggage` of its sender, and records
-   * the duration. Deno's own metrics contain any method that was sent, so that
-   * anyone could fill them with invented ones.
+   * the duration. Deno's own metrics are not used: they contain any method that
+   * was sent, so anyone could fill them with invented methods.
    */
   async serve(
     method: string,
