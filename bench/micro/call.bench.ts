@@ -6,7 +6,7 @@ import { createServer } from "../../src/server.ts";
 import type { EncodedRequest } from "../../packages/client/mod.ts";
 import { callHealth, initialize, request } from "../client.ts";
 import health from "../../health.ts";
-import { recent } from "../../src/core/cache.ts";
+import { recentReads } from "../../src/core/cache.ts";
 
 const app = createServer({
   name: "bench",
@@ -51,7 +51,7 @@ Deno.bench("tools/call health in 2026", async () => {
   await app.fetch(arrive(stateless));
 });
 
-const sessions = recent((name) => Promise.resolve(name));
+const sessions = recentReads((name) => Promise.resolve(name));
 await sessions.find("session");
 
 Deno.bench("find() of what was read a moment ago", async () => {

@@ -71,7 +71,7 @@ interface Reading<T> {
  * Caches the results of `read`. Simultaneous reads of one name share one call.
  * A name that was not found is not cached, because it may exist a moment later.
  */
-export function recent<T>(read: (name: string) => Promise<T | undefined>) {
+export function recentReads<T>(read: (name: string) => Promise<T | undefined>) {
   const readings = new LatestMap<Reading<T>>();
 
   function startReading(name: string): Promise<T | undefined> {
@@ -121,7 +121,7 @@ export function recent<T>(read: (name: string) => Promise<T | undefined>) {
  * After a failure the next call tries again. Also used for modules, because
  * each `import()` takes as long as a tool call.
  */
-export function shared<T>(make: () => Promise<T>): () => Promise<T> {
+export function makeOnce<T>(make: () => Promise<T>): () => Promise<T> {
   let making: Promise<T> | undefined;
   return () =>
     making ??= make().catch((error) => {

@@ -10,7 +10,7 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
-import { shared } from "../cache.ts";
+import { makeOnce } from "../cache.ts";
 import type { Sealing } from "./sealing.ts";
 
 const encoder = new TextEncoder();
@@ -110,7 +110,7 @@ const PARTS = 5;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-const ciphers = shared(() => import("node:crypto"));
+const ciphers = makeOnce(() => import("node:crypto"));
 
 /**
  * Encrypts a text. Only {@linkcode unseal} with the same `context` can decrypt

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { shared } from "../cache.ts";
+import { makeOnce } from "../cache.ts";
 import type { Upstream } from "../caller.ts";
 import type { ServiceTokens } from "../token_exchange.ts";
 import { subjectIds } from "../settings/oauth.ts";
@@ -93,6 +93,6 @@ function lateApi(load: () => Promise<Upstream>): Upstream {
  * Wraps the exchange of tokens, so that it is loaded once, when a tool uses it.
  */
 function lateExchange(load: () => Promise<ServiceTokens>): ServiceTokens {
-  const loadOnce = shared(load);
+  const loadOnce = makeOnce(load);
   return { token: async (...of) => await (await loadOnce()).token(...of) };
 }

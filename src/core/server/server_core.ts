@@ -5,7 +5,7 @@
  */
 import type { AccountService } from "../../authoring/account.ts";
 import { firstOf } from "../first_of.ts";
-import { shared } from "../cache.ts";
+import { makeOnce } from "../cache.ts";
 import { type Gate, originCheck } from "../auth/doors/gate.ts";
 import { logRepeated } from "../log/log.ts";
 import { BodyClock } from "../net/body_bytes.ts";
@@ -175,7 +175,7 @@ function approver(
 ): Engine["approve"] {
   const feature = features.find(({ approve }) => approve);
   if (!feature) return undefined;
-  const load = shared(() => feature.approve!({ ...parts, config, version }));
+  const load = makeOnce(() => feature.approve!({ ...parts, config, version }));
   return async (...run) => await (await load())(...run);
 }
 

@@ -26,7 +26,7 @@ export interface OpenedServer {
  * Makes a function that calls `make` once for each server, so that each process
  * has one cache of a store.
  */
-export function ofServer<T>(
+export function makeOncePerServer<T>(
   make: (server: OpenedServer) => T,
 ): (server: OpenedServer) => T {
   const all = new WeakMap<OpenedServer, { made: T }>();

@@ -5,7 +5,7 @@
  */
 import type { Database, Entry } from "../kv/database.ts";
 import { secretKey } from "../kv/keys.ts";
-import { shared } from "../cache.ts";
+import { makeOnce } from "../cache.ts";
 
 export type SecretStore = ReturnType<typeof secretStore>;
 
@@ -28,7 +28,7 @@ export function secretStore(database: Database) {
     /** Finds 32 random bytes for a purpose, the same in every process. */
     find(purpose: string): Promise<Uint8Array<ArrayBuffer>> {
       let find = known.get(purpose);
-      if (!find) known.set(purpose, find = shared(() => findOrMake(purpose)));
+      if (!find) known.set(purpose, find = makeOnce(() => findOrMake(purpose)));
       return find();
     },
   };

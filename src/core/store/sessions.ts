@@ -22,7 +22,7 @@ import {
 } from "../kv/database.ts";
 import { listedSessionKey, sessionKey, sessionsOfKey } from "../kv/keys.ts";
 import { ENDED_PER_COMMIT, inParts, OwnerList } from "../kv/owner_list.ts";
-import { LatestMap, recent } from "../cache.ts";
+import { LatestMap, recentReads } from "../cache.ts";
 import type { SessionRevision } from "../protocol/revisions.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { isErased, unlessErased } from "./erased.ts";
@@ -135,7 +135,7 @@ export function sessionStore(
     countedAfter = COUNTED_AFTER,
   } = {},
 ) {
-  const sessions = recent(read);
+  const sessions = recentReads(read);
   const lists = new OwnerList<McpSession, SessionEntry>(
     database,
     sessionsOfKey,

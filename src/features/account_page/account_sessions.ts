@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ofServer } from "../../core/store/opened_server.ts";
+import { makeOncePerServer } from "../../core/store/opened_server.ts";
 import type { KnownPerson } from "../../core/oauth/grant.ts";
 import { randomId, seal, unseal } from "../../core/crypto/crypto.ts";
 import {
@@ -135,6 +135,6 @@ export function accountSessionStore(database: Database) {
   };
 }
 
-export const accountSessionsOf = ofServer(({ database }) =>
+export const accountSessionsOf = makeOncePerServer(({ database }) =>
   accountSessionStore(database)
 );

@@ -27,7 +27,7 @@ import type {
   Write,
 } from "../../core/kv/database.ts";
 import { accountKey } from "../../core/kv/keys.ts";
-import { recent } from "../../core/cache.ts";
+import { recentReads } from "../../core/cache.ts";
 import { revocationQueue } from "./revocation_queue.ts";
 import {
   isOtherAccount,
@@ -55,7 +55,7 @@ export function accountVault(
 ) {
   const store = accountStore(database);
   const { open, opened, sealAnew, checkSeals } = accountSeals(sealing);
-  const known = recent(store.read);
+  const known = recentReads(store.read);
   const queue = revocationQueue(database);
   /** Settles when the last refusal is recorded. */
   let notes = Promise.resolve();

@@ -6,7 +6,7 @@
  */
 import type { OpenFeature } from "../../core/server/feature.ts";
 import type { FindNeeds } from "../../core/mcp/exchange/needs.ts";
-import { shared } from "../../core/cache.ts";
+import { makeOnce } from "../../core/cache.ts";
 import type { OnAccountPage } from "../account_page/feature.ts";
 import { needsAddition } from "./account_needs.ts";
 import { ACCOUNTS } from "./settings.ts";
@@ -29,7 +29,7 @@ export const accountsFeature: OnAccountPage = {
     let accounts: ServerAccounts | undefined;
     let finder: typeof import("./account_finder.ts") | undefined;
     let noticedMilliseconds = -Infinity;
-    const load = shared(async () => {
+    const load = makeOnce(async () => {
       const { accountsOf } = await import("./server_accounts.ts");
       return accounts ??= accountsOf(server);
     });

@@ -11,7 +11,10 @@ import type {
   OAuthAccount,
 } from "../../authoring/account.ts";
 import type { Context } from "../../authoring/context.ts";
-import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
+import {
+  makeOncePerServer,
+  type OpenedServer,
+} from "../../core/store/opened_server.ts";
 import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import type { AccountClient } from "./account_client.ts";
 
@@ -37,6 +40,6 @@ export interface McpPort {
 }
 
 /** The loader that the feature `mcp_servers` sets. */
-export const mcpPortOf = ofServer((
+export const mcpPortOf = makeOncePerServer((
   _server: OpenedServer,
 ): { load?: () => Promise<McpPort> } => ({}));

@@ -6,7 +6,7 @@
  * @module
  * @see RFC 7009
  */
-import { shared } from "../../core/cache.ts";
+import { makeOnce } from "../../core/cache.ts";
 import type { Database, Found } from "../../core/kv/database.ts";
 import { queuedTokens, revocationQueue } from "./revocation_queue.ts";
 import { outsideTrace } from "../../core/telemetry/current.ts";
@@ -89,7 +89,7 @@ export class Revocations {
   }
 
   /** Loads our OAuth clients with the first tokens to revoke. */
-  readonly #load = shared(async () => {
+  readonly #load = makeOnce(async () => {
     const { database, accounts: { sealing, log } } = this;
     const clients = await this.accounts.clients();
     return accountRevocation({ sealing: sealing!, clients, database, log });

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { LatestMap, shared } from "../../core/cache.ts";
+import { LatestMap, makeOnce } from "../../core/cache.ts";
 import { ACCOUNTS } from "./settings.ts";
 import {
   type AccountService,
@@ -13,7 +13,10 @@ import {
 } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
+import {
+  makeOncePerServer,
+  type OpenedServer,
+} from "../../core/store/opened_server.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Sealing } from "../../core/crypto/sealing.ts";
 import type { Logger } from "../../core/log/log.ts";
@@ -80,7 +83,7 @@ export class ServerAccounts {
   }
 
   /** Loads the clients and the token refresh. A failure is not cached. */
-  readonly access = shared(async (): Promise<TokenAccess> => {
+  readonly access = makeOnce(async (): Promise<TokenAccess> => {
     const { accountRefresh } = await import("./account_clients.ts");
     const { database } = this.server;
     const tokens = accountTokenStore(database, this.vault!);
@@ -143,4 +146,6 @@ export class ServerAccounts {
   }
 }
 
-export const accountsOf = ofServer((server) => new ServerAccounts(server));
+export const accountsOf = makeOncePerServer((server) =>
+  new ServerAccounts(server)
+);

@@ -12,7 +12,7 @@ import { canonicalJson } from "../../core/json.ts";
 import type { CallApproval } from "./call_approval.ts";
 import { HttpError } from "../../core/errors.ts";
 import type { Write } from "../../core/kv/database.ts";
-import { ofServer } from "../../core/store/opened_server.ts";
+import { makeOncePerServer } from "../../core/store/opened_server.ts";
 import {
   ALGORITHMS,
   type OwnPasskeys,
@@ -54,7 +54,7 @@ export interface AskedPasskey
   use(response: string | undefined): Promise<{ name: string; write: Write }>;
 }
 
-export const passkeyStoreOf = ofServer(({ database }) =>
+export const passkeyStoreOf = makeOncePerServer(({ database }) =>
   passkeyStore(database)
 );
 

@@ -24,7 +24,7 @@ import {
 import { OwnerList } from "../../core/kv/owner_list.ts";
 import type { PersonRecords } from "../../core/auth/grants/end_grant.ts";
 import type { Outcome } from "../../core/log/log.ts";
-import { ofServer } from "../../core/store/opened_server.ts";
+import { makeOncePerServer } from "../../core/store/opened_server.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 import type { Config } from "../../core/settings/config.ts";
 import type { Progress } from "../questions/wait_receipt.ts";
@@ -277,6 +277,6 @@ export function receiptSeconds({ auth: { oauth } }: Config): number {
   return (oauth?.ledgerDays ?? 0) * 86_400;
 }
 
-export const receiptsOf = ofServer(({ config, database }) =>
+export const receiptsOf = makeOncePerServer(({ config, database }) =>
   receiptStore(database, receiptSeconds(config))
 );

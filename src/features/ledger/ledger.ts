@@ -20,7 +20,7 @@ import {
   MAX_CHECKS,
 } from "../../core/kv/database.ts";
 import { grantKey, ledgerKey } from "../../core/kv/keys.ts";
-import { ofServer } from "../../core/store/opened_server.ts";
+import { makeOncePerServer } from "../../core/store/opened_server.ts";
 
 /**
  * The calls of one tool within an hour with the same outcome, without
@@ -283,7 +283,7 @@ export function ledgerStore(
 }
 
 /** Returns the ledger of a server. Undefined if `OAUTH_LEDGER_DAYS` is 0. */
-export const ledgerOf = ofServer(({ config, database, log }) => {
+export const ledgerOf = makeOncePerServer(({ config, database, log }) => {
   const days = config.auth.oauth?.ledgerDays;
   return days
     ? ledgerStore(database, {

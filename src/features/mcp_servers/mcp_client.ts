@@ -27,7 +27,10 @@ import {
   type UpstreamTokens,
 } from "../../core/provider/provider.ts";
 import { upstreamFetch } from "../../core/provider/upstream_fetch.ts";
-import { ofServer, type OpenedServer } from "../../core/store/opened_server.ts";
+import {
+  makeOncePerServer,
+  type OpenedServer,
+} from "../../core/store/opened_server.ts";
 import {
   type AccountClient,
   type At,
@@ -69,7 +72,7 @@ interface IssuedTokens extends UpstreamTokens {
   by: Issuance;
 }
 
-const registrationsOf = ofServer(registrationStore);
+const registrationsOf = makeOncePerServer(registrationStore);
 
 export class McpAccountClient implements Omit<AccountClient, "id"> {
   readonly #fetch;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ofServer } from "../../core/store/opened_server.ts";
+import { makeOncePerServer } from "../../core/store/opened_server.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
 import {
@@ -316,4 +316,4 @@ export function waitStore(database: Database) {
   };
 }
 
-export const waitsOf = ofServer(({ database }) => waitStore(database));
+export const waitsOf = makeOncePerServer(({ database }) => waitStore(database));

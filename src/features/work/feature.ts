@@ -19,7 +19,7 @@ import type { Answer } from "../../core/mcp/exchange/answer.ts";
 import type { Method } from "../../core/mcp/exchange/run.ts";
 import type { EngineCall } from "../../core/mcp/methods/method_engine.ts";
 import { durableOf } from "../../authoring/durable.ts";
-import { shared } from "../../core/cache.ts";
+import { makeOnce } from "../../core/cache.ts";
 import { reportRun } from "../../core/mcp/exchange/report.ts";
 import { TASK_CANCEL, TASK_STATUS } from "../../core/protocol/not_yet.ts";
 import { waitsOf } from "../questions/waits.ts";
@@ -87,7 +87,7 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
 }
 
 /** The methods of tasks, loaded when the first is called. */
-const methods = shared(() => import("./task_methods.ts"));
+const methods = makeOnce(() => import("./task_methods.ts"));
 
 /**
  * Pairs the name of a tasks method with its function. The cast is safe: with

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { ofServer } from "../../core/store/opened_server.ts";
+import { makeOncePerServer } from "../../core/store/opened_server.ts";
 import { stepFailureStore, stepStore } from "./steps.ts";
 import { type TaskEvents, taskStore } from "./tasks.ts";
 
-export const workOf = ofServer(({ database, log }) => {
+export const workOf = makeOncePerServer(({ database, log }) => {
   /** Filled when the first call is served. */
   const events: TaskEvents = {};
   return {

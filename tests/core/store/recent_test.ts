@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { recent } from "../../../src/core/cache.ts";
+import { recentReads } from "../../../src/core/cache.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
 /**
@@ -15,10 +15,10 @@ function reads() {
   return { names, waiting, read };
 }
 
-Deno.test("recent() reads a name once a second", async () => {
+Deno.test("recentReads() reads a name once a second", async () => {
   using time = new FakeTime();
   let count = 0;
-  const { find } = recent(() => Promise.resolve(`${++count}`));
+  const { find } = recentReads(() => Promise.resolve(`${++count}`));
   assert.equal(await find("a"), "1");
   assert.equal(find("a"), "1");
   time.tick(0.9);
@@ -27,10 +27,10 @@ Deno.test("recent() reads a name once a second", async () => {
   assert.equal(await find("a"), "2");
 });
 
-Deno.test("recent() counts freshness from before the read", async () => {
+Deno.test("recentReads() counts freshness from before the read", async () => {
   using time = new FakeTime();
   const { read, waiting } = reads();
-  const { find } = recent(read);
+  const { find } = recentReads(read);
   const first = find("a");
   time.tick(0.9);
   waiting[0]("old");
@@ -41,19 +41,19 @@ Deno.test("recent() counts freshness from before the read", async () => {
   assert.equal(await second, "new");
 });
 
-Deno.test("recent() shares one read among simultaneous misses", async () => {
+Deno.test("recentReads() shares one read among simultaneous misses", async () => {
   const { read, waiting, names } = reads();
-  const { find } = recent(read);
+  const { find } = recentReads(read);
   const found = Array.from({ length: 50 }, () => find("a"));
   waiting[0]("value");
   assert.deepEqual(await Promise.all(found), Array(50).fill("value"));
   assert.deepEqual(names, ["a"]);
 });
 
-Deno.test("recent() shares no read that began more than a second ago", async () => {
+Deno.test("recentReads() shares no read that began more than a second ago", async () => {
   using time = new FakeTime();
   const { read, waiting } = reads();
-  const { find } = recent(read);
+  const { find } = recentReads(read);
   const slow = find("a");
   time.tick(1.1);
   const quick = find("a");
@@ -64,9 +64,11 @@ Deno.test("recent() shares no read that began more than a second ago", async () 
   assert.equal(find("a"), "new");
 });
 
-Deno.test("recent() does not keep that a name was not found", async () => {
+Deno.test("recentReads() does not keep that a name was not found", async () => {
   let count = 0;
-  const { find } = recent(() => Promise.resolve(++count > 1 ? "b" : undefined));
+  const { find } = recentReads(() =>
+    Promise.resolve(++count > 1 ? "b" : undefined)
+  );
   assert.equal(await find("a"), undefined);
   assert.equal(await find("a"), "b");
 });
@@ -74,7 +76,7 @@ Deno.test("recent() does not keep that a name was not found", async () => {
 Deno.test("readAhead() reads what would be old in half a second, once", async () => {
   using time = new FakeTime();
   const { read, waiting, names } = reads();
-  const { find, readAhead } = recent(read);
+  const { find, readAhead } = recentReads(read);
   readAhead("a");
   const first = find("a");
   waiting[0]("old");
@@ -92,7 +94,7 @@ Deno.test("readAhead() reads what would be old in half a second, once", async ()
 
 Deno.test("readAhead() leaves a failure to who needs the value", async () => {
   let count = 0;
-  const { find, readAhead } = recent(() =>
+  const { find, readAhead } = recentReads(() =>
     ++count < 3 ? Promise.reject(new Error("no")) : Promise.resolve("b")
   );
   readAhead("a");
@@ -104,7 +106,7 @@ Deno.test("readAhead() leaves a failure to who needs the value", async () => {
 
 Deno.test("forget() makes the next find() read", async () => {
   let count = 0;
-  const { find, forget } = recent(() => Promise.resolve(`${++count}`));
+  const { find, forget } = recentReads(() => Promise.resolve(`${++count}`));
   await find("a");
   forget("a");
   assert.equal(await find("a"), "2");
@@ -112,7 +114,7 @@ Deno.test("forget() makes the next find() read", async () => {
 
 Deno.test("forget() during a read keeps nothing of it", async () => {
   const { read, waiting, names } = reads();
-  const { find, forget } = recent(read);
+  const { find, forget } = recentReads(read);
   const before = find("a");
   forget("a");
   const after = find("a");
@@ -124,26 +126,26 @@ Deno.test("forget() during a read keeps nothing of it", async () => {
   assert.equal(find("a"), "new");
 });
 
-Deno.test("recent() keeps no more than 10,000 names", async () => {
+Deno.test("recentReads() keeps no more than 10,000 names", async () => {
   using _time = new FakeTime();
-  const memory = recent((name) => Promise.resolve(name));
+  const memory = recentReads((name) => Promise.resolve(name));
   for (let n = 0; n < 10_010; n++) await memory.find(`${n}`);
   assert.equal(memory.size, 10_000);
   assert.equal(memory.find("10009"), "10009");
 });
 
-Deno.test("recent() reads again after a read that failed", async () => {
+Deno.test("recentReads() reads again after a read that failed", async () => {
   let count = 0;
-  const { find } = recent(() =>
+  const { find } = recentReads(() =>
     ++count === 1 ? Promise.reject(new Error("no")) : Promise.resolve("b")
   );
   await assert.rejects(async () => await find("a"), /no/);
   assert.equal(await find("a"), "b");
 });
 
-Deno.test("recent() keeps no name longer than it is fresh and others come", async () => {
+Deno.test("recentReads() keeps no name longer than it is fresh and others come", async () => {
   using time = new FakeTime();
-  const names = recent((name) => Promise.resolve(name));
+  const names = recentReads((name) => Promise.resolve(name));
   for (let n = 0; n < 100; n++) await names.find(`${n}`);
   assert.equal(names.size, 100);
   time.tick(1);
@@ -151,10 +153,10 @@ Deno.test("recent() keeps no name longer than it is fresh and others come", asyn
   assert.equal(names.size, 1);
 });
 
-Deno.test("recent() keeps nothing longer because the clock is set back", async () => {
+Deno.test("recentReads() keeps nothing longer because the clock is set back", async () => {
   using time = new FakeTime();
   let count = 0;
-  const { find } = recent(() => Promise.resolve(++count));
+  const { find } = recentReads(() => Promise.resolve(++count));
   assert.equal(await find("a"), 1);
   time.tick(0.999);
   time.set(-60);
@@ -163,9 +165,9 @@ Deno.test("recent() keeps nothing longer because the clock is set back", async (
   assert.equal(await find("a"), 2);
 });
 
-Deno.test("recent() drops what is old, though a name before it was read again", async () => {
+Deno.test("recentReads() drops what is old, though a name before it was read again", async () => {
   using time = new FakeTime();
-  const names = recent((name) => Promise.resolve(name));
+  const names = recentReads((name) => Promise.resolve(name));
   await names.find("a");
   await names.find("b");
   time.tick(1);

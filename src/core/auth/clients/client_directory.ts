@@ -21,7 +21,7 @@ import {
 } from "../../oauth/sealed_client.ts";
 import { invalidRequest, type Parameters } from "../../oauth/parameters.ts";
 import type { AssertionStore, SingleUse } from "../../store/once.ts";
-import { recent } from "../../cache.ts";
+import { recentReads } from "../../cache.ts";
 import type { SecretStore } from "../../store/secrets.ts";
 import type { DocumentStore } from "../../store/documents.ts";
 import { type Clock, now } from "../../clock.ts";
@@ -275,7 +275,7 @@ export function clientDirectory(
     );
   }
 
-  const registered = recent(async (clientId) =>
+  const registered = recentReads(async (clientId) =>
     await unsealClient(await secrets.find("client-ids"), clientId)
   );
 

@@ -13,7 +13,7 @@ import { ChallengeError, HttpError } from "../../errors.ts";
 import { callerFromClaims } from "./jwt_caller.ts";
 import { type Gate, presentedBearer, printChallenge } from "./gate.ts";
 import { type Clock, now } from "../../clock.ts";
-import { recent } from "../../cache.ts";
+import { recentReads } from "../../cache.ts";
 import { resourceMetadataUrl } from "../../oauth/resource.ts";
 import { isFaultOfJwt, verifySignedJwt } from "../../oauth/signed_jwt.ts";
 import { BLOCKED_TEXT, isBlocked } from "../../oauth/allowed_users.ts";
@@ -79,8 +79,10 @@ export function jwtDoor(
   ]));
   const takenIds = [...otherIds, ...issuers.map(issuerId)];
   const [firstId] = issuers.map(issuerId);
-  const verified = recent(verify);
-  const unblocked = recent(async (subject) => !await isBlockedPerson(subject));
+  const verified = recentReads(verify);
+  const unblocked = recentReads(async (subject) =>
+    !await isBlockedPerson(subject)
+  );
 
   async function verify(token: string): Promise<Verified> {
     const { caller, expiresAt } = await read(token);

@@ -10,7 +10,7 @@ import { type Clock, now } from "../../clock.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { GrantStore } from "../../store/grants.ts";
-import { recent } from "../../cache.ts";
+import { recentReads } from "../../cache.ts";
 import type { ProviderTokens } from "../../provider/provider_tokens.ts";
 import { parseCredential } from "../../oauth/credential.ts";
 import {
@@ -63,8 +63,8 @@ export function oauthDoor(
 ): Gate {
   const { baseUrl, providers, effectiveScopes, accessTokens, grants } = parts;
   const { lifetimes, clock } = parts;
-  const verified = recent(read);
-  const live = recent(accessTokens.findGrant);
+  const verified = recentReads(read);
+  const live = recentReads(accessTokens.findGrant);
 
   async function find(
     grantId: string,

@@ -8,15 +8,15 @@
 import type { MaybePromise } from "../../../authoring/service.ts";
 import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
-import { shared } from "../../cache.ts";
+import { makeOnce } from "../../cache.ts";
 import type { ToolFetchOptions } from "../../net/bounded_answer.ts";
 import { Suspended } from "../../protocol/input_rounds.ts";
 import type { Logger } from "../../log/log.ts";
 import type { LimitKey } from "./limits.ts";
 import type { GivenKeys } from "./given_keys.ts";
 
-const heldAnswers = shared(() => import("./held_answers.ts"));
-const givenKeys = shared(() => import("./given_keys.ts"));
+const heldAnswers = makeOnce(() => import("./held_answers.ts"));
+const givenKeys = makeOnce(() => import("./given_keys.ts"));
 
 /**
  * Returns the warning for code that still runs after it was interrupted.
