@@ -104,6 +104,7 @@ export class TaskChannel implements Work {
       }
       : changes;
     this.signal = signal;
+    this.ifCut = call?.ifCut;
     this.pageQuestions = origin.pageQuestions?.within({
       taskId: requestId,
       signal,

@@ -204,7 +204,10 @@ export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
 /** The members of a new task. `list` is the caller's by default. */
 type NewTask = Partial<
-  Pick<TaskRecord, "tool" | "scopes" | "needsAccounts" | "list" | "repeat">
+  Pick<
+    TaskRecord,
+    "tool" | "scopes" | "needsAccounts" | "list" | "repeat" | "ifCut"
+  >
 >;
 
 export function taskBeginnings(database: Database) {

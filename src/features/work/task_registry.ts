@@ -137,7 +137,8 @@ export class TaskRegistry {
     const { tasks } = this.#parts;
     await this.#create(origin, async (taskId, list) => {
       const needsAccounts: true | undefined = needs && true;
-      const own = { tool: name, scopes, needsAccounts, list, repeat };
+      const { ifCut } = origin;
+      const own = { tool: name, scopes, needsAccounts, list, repeat, ifCut };
       const task = await tasks.create(taskId, origin.caller, own);
       const start = { taskId, origin, call: origin, mayAsk };
       const execution = new TaskExecution(this.#parts, start);

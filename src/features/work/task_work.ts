@@ -84,7 +84,8 @@ export interface TaskOrigin extends
 }
 
 /** The request of a running call that becomes a task. */
-export interface OriginCall extends Pick<Call, "authorCode" | "recall"> {
+export interface OriginCall
+  extends Pick<Call, "authorCode" | "recall" | "ifCut"> {
   readonly execution: Pick<Call["execution"], "interrupt">;
 }
 

@@ -1,6 +1,6 @@
 /** Approvals of plain tasks whose process dies or stops. */
 import assert from "node:assert/strict";
-import { tool, z } from "../../../src/mod.ts";
+import { type Context, tool, z } from "../../../src/mod.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -10,7 +10,7 @@ import { BASE_URL, type Sender } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
-import { FORMS, open, press } from "./approving.ts";
+import { FORMS, linkOf, open, press } from "./approving.ts";
 
 const environment = {
   BASE_URL,
@@ -27,20 +27,21 @@ const LEAVES = { sanitizeOps: false, sanitizeResources: false };
 
 let begun = 0;
 
-const hang = tool({
-  name: "hang",
+const HANG = {
   input: z.object({ id: z.string() }),
-  task: "required",
   approval: { expiresIn: 600 },
-  run(_input, { signal }) {
+  run(_input: { id: string }, { signal }: Context) {
     begun++;
     return new Promise<string>((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
     });
   },
-});
+};
 
-const tools = [hang];
+const tools = [
+  tool({ name: "hang", task: "required", ...HANG }),
+  tool({ name: "slow", handOver: 45, ...HANG }),
+];
 
 const capabilities = { ...FORMS, ...TASKS };
 
@@ -158,3 +159,24 @@ testDeath(
     assert.equal(begun, 0);
   },
 );
+
+for (const how of ["dies", "stops"] as const) {
+  testDeath(
+    `a call that has become a task gives the link when its process ${how}`,
+    async ({ time, server, client, dying }) => {
+      const params = { name: "slow", arguments: { id: "b" } };
+      const call = () => client.ask(dying, "tools/call", params);
+      const link = linkOf(await call());
+      await press(await open(server, link), "approve");
+      const handed = call();
+      await until(() => begun === 1);
+      time.tick(45);
+      const { taskId } = await handed;
+      if (how === "dies") dying.kill();
+      else await dying[Symbol.asyncDispose]();
+      const { status, error } = await endOf(client, server, time, taskId);
+      assert.equal(status, "failed");
+      assert(error.message.includes(link), error.message);
+    },
+  );
+}

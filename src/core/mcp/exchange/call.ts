@@ -143,6 +143,7 @@ export abstract class Call implements AskingCall, RunningCall {
    * call ends with a question, after which the tool runs from its start.
    */
   putBack?: () => Promise<unknown>;
+  ifCut?: string;
   /** Sends the progress of a task to the client whose call waits for it. */
   relayProgress?: (progress: JsonObject) => Promise<void>;
   #context?: Context;
