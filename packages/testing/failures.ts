@@ -7,7 +7,7 @@
 import { RpcCode } from "../../src/core/errors.ts";
 import type { LogEvent, LogOptions } from "../../src/core/log/log.ts";
 import { standardOutput } from "../../src/core/log/standard_output.ts";
-import { headOf, reasonsOf } from "../../src/core/thrown.ts";
+import { nameAndMessageOf, reasonsOf } from "../../src/core/thrown.ts";
 import { type ServerError, SignIn } from "../client/mod.ts";
 import type { TestCaller } from "./test_gate.ts";
 
@@ -87,7 +87,9 @@ export class ExceptionLog implements LogOptions {
     const reference = REFERENCE.exec(text)?.[1];
     const error = this.#errors.get(reference);
     if (error === undefined) return;
-    const causes = [error, ...reasonsOf(error)].map(headOf).join("\n");
+    const causes = [error, ...reasonsOf(error)].map(nameAndMessageOf).join(
+      "\n",
+    );
     throw new Error(`${what} threw ${causes}`, { cause: error });
   }
 }

@@ -65,7 +65,7 @@ export function wholeMessageOf(error: Error): string {
 /**
  * Returns the name and the message of an error, or the text of any other value.
  */
-export function headOf(thrown: unknown): string {
+export function nameAndMessageOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
   const [name, message] = [errorNameOf(thrown) ?? "Error", messageOf(thrown)];
   return message === "" ? name : name === "" ? message : `${name}: ${message}`;
@@ -89,7 +89,7 @@ export function stackFramesOf(thrown: unknown): string {
  * Returns what was thrown. A revoked proxy, for which even `instanceof` throws,
  * is replaced by an error.
  */
-export function askable(thrown: unknown): unknown {
+export function withoutRevokedProxy(thrown: unknown): unknown {
   try {
     void (thrown instanceof Error);
     return thrown;
@@ -112,7 +112,9 @@ export function wholeTextOf(thrown: unknown): string {
 
 function withFrames(thrown: unknown): string {
   const frames = stackFramesOf(thrown);
-  return frames === "" ? headOf(thrown) : `${headOf(thrown)}\n${frames}`;
+  return frames === ""
+    ? nameAndMessageOf(thrown)
+    : `${nameAndMessageOf(thrown)}\n${frames}`;
 }
 
 /**
@@ -153,7 +155,7 @@ function firstOf(list: unknown): unknown[] {
 export function textOf(value: unknown): string {
   try {
     if (typeof value === "string") return bounded(value);
-    if (isError(value)) return headOf(value);
+    if (isError(value)) return nameAndMessageOf(value);
     if (typeof value !== "object" || value === null) {
       return bounded(String(value));
     }

@@ -8,7 +8,7 @@
 import type { LogEvent, Properties } from "./log_line.ts";
 import { LatestMap } from "../cache.ts";
 import { telemetry } from "../telemetry/current.ts";
-import { headOf, reasonsOf } from "../thrown.ts";
+import { nameAndMessageOf, reasonsOf } from "../thrown.ts";
 import { randomId } from "../crypto/crypto.ts";
 
 export type { LogEvent } from "./log_line.ts";
@@ -204,7 +204,10 @@ export function logFailure(
   properties: Properties,
 ): void {
   // All failures with one cause have the same root error.
-  const cause = headOf(reasonsOf(error).at(-1) ?? error).slice(0, 200);
+  const cause = nameAndMessageOf(reasonsOf(error).at(-1) ?? error).slice(
+    0,
+    200,
+  );
   const before = countFailure(log, cause, SAME_CAUSE_MILLISECONDS);
   if (before) log.warning("Not available", { ...properties, ...before, error });
 }

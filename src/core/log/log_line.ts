@@ -5,8 +5,8 @@
  * @module
  */
 import {
-  headOf,
   isError,
+  nameAndMessageOf,
   plainOf,
   reasonsOf,
   stackFramesOf,
@@ -101,7 +101,7 @@ function fieldOf(value: unknown): string {
     return visible(JSON.stringify(plainOf(value)) ?? "null");
   }
   const text = isError(value)
-    ? [value, ...reasonsOf(value)].map(headOf).join(", caused by ")
+    ? [value, ...reasonsOf(value)].map(nameAndMessageOf).join(", caused by ")
     : textOf(value);
   return /^[\w./:@+-]+$/.test(text) ? text : visible(JSON.stringify(text));
 }

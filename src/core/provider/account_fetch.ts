@@ -21,7 +21,7 @@ import {
 } from "../net/bounded_answer.ts";
 import { isSafeMethod, sendOnce } from "../net/send_once.ts";
 import { telemetry } from "../telemetry/current.ts";
-import { headOf, reasonsOf, withoutQueries } from "../thrown.ts";
+import { nameAndMessageOf, reasonsOf, withoutQueries } from "../thrown.ts";
 
 /** The maximum number of redirects, all within the service's API. */
 const MAX_REDIRECTS = 5;
@@ -71,7 +71,9 @@ export function accountFetch(
     } catch (cause) {
       if (init.signal?.aborted) throw cause;
       // Deno's error messages contain the whole URL.
-      const words = withoutQueries(headOf(reasonsOf(cause).at(-1) ?? cause));
+      const words = withoutQueries(
+        nameAndMessageOf(reasonsOf(cause).at(-1) ?? cause),
+      );
       // Without a connection, nothing was sent.
       const isUndone = (isSafe ?? isSafeMethod(init.method)) ||
         /client error \(Connect\)/.test(words);

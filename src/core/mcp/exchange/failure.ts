@@ -17,11 +17,11 @@ import {
 import { logFailure, type Logger } from "../../log/log.ts";
 import type { Properties } from "../../log/log_line.ts";
 import {
-  askable,
   reasonsOf,
   stackFramesOf,
   wholeMessageOf,
   wholeTextOf,
+  withoutRevokedProxy,
 } from "../../thrown.ts";
 import {
   codeOfStatus,
@@ -81,7 +81,7 @@ export function answerFailure<T>(
   answer: (failure: Failure) => T,
 ): T {
   try {
-    return answer(failureOf(askable(thrown), failed));
+    return answer(failureOf(withoutRevokedProxy(thrown), failed));
   } catch (cause) {
     const error = new Error("An error that cannot be told", { cause });
     return answer(failureOf(error, failed));
