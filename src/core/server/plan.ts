@@ -115,12 +115,13 @@ export class Plan {
     faults.found.push(...complaints, ...needs.complaints);
     this.scopes = scopesOf(neededScopes(sound), sound.scopes);
     // Includes the scopes that only approvers need: no client requests them.
-    this.approvals =
-      faults.attempt(() => parseApprovals(env.APPROVALS, tools)) ?? [];
-    const approving = tools.flatMap((tool) => {
-      const { by } = withApprovals(tool, this.approvals).approval ?? {};
-      return typeof by === "object" ? by.scope : [];
-    });
+    const approvals = parseApprovals(env.APPROVALS, tools);
+    this.approvals = approvals.rules;
+    faults.settings.push(...approvals.complaints);
+    const authors = tools.map(({ approval }) => approval);
+    const approving = [...authors, ...this.approvals].flatMap((it) =>
+      typeof it?.by === "object" ? it.by.scope : []
+    );
     const supported = [...new Set([...this.scopes.supported, ...approving])];
     const config = faults.attempt(() =>
       parseConfig(env, {

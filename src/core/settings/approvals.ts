@@ -7,7 +7,7 @@
 import { isNear } from "../../authoring/options.ts";
 import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 import type { Tool } from "../../authoring/tool.ts";
-import { ConfigError } from "./complaint.ts";
+import type { SettingComplaint } from "./complaint.ts";
 
 export interface ApprovalRule {
   pattern: RegExp;
@@ -20,14 +20,15 @@ export interface ApprovalRule {
  * Parses entries separated by semicolons or line ends, each `pattern=caller` or
  * `pattern=scope`. With `+passkey` at the end, a passkey is required. `*` in a
  * pattern matches any letters.
- * @throws {ConfigError} for an entry that is malformed, or matches no tool
+ * @returns the rules, and a complaint for each entry that is malformed or
+ * matches no tool, and for two scopes of one tool
  */
 export function parseApprovals(
   text = "",
-  tools: readonly Pick<Tool, "name">[],
-): ApprovalRule[] {
+  tools: readonly Pick<Tool, "name" | "approval">[],
+): { rules: ApprovalRule[]; complaints: SettingComplaint[] } {
   const rules: ApprovalRule[] = [];
-  const complaints = [];
+  const complaints: SettingComplaint[] = [];
   for (const entry of text.split(/[;\n]/).map((it) => it.trim())) {
     if (entry === "") continue;
     const [, name = "", by = "", passkey] =
@@ -38,13 +39,13 @@ export function parseApprovals(
     // be taken for a scope.
     const isRule = name !== "" && SCOPE_TOKEN.test(by) && !/[,@]/.test(by) &&
       (by === "caller" || !isNear(by.split("+")[0], "caller"));
-    if (isRule && tools.some(({ name }) => pattern.test(name))) {
+    if (isRule) {
       rules.push({
         pattern,
         by: by === "caller" ? by : { scope: by },
         needsPasskey: passkey !== undefined,
       });
-      continue;
+      if (tools.some(({ name }) => pattern.test(name))) continue;
     }
     complaints.push({
       variable: "APPROVALS",
@@ -57,14 +58,31 @@ export function parseApprovals(
       }. OAUTH_PERMISSIONS names the people of a scope`,
     });
   }
-  if (complaints.length > 0) throw new ConfigError(complaints);
-  return rules;
+  for (const tool of tools) {
+    const [one, two] = scopesOf(tool, rules);
+    if (!two) continue;
+    complaints.push({
+      variable: "APPROVALS",
+      got: text,
+      wants: `one scope for ${tool.name}, not ${one} and ${two}`,
+      fix: "Write one for all entries, or caller where its author names one",
+    });
+  }
+  return { rules, complaints };
 }
 
-/**
- * Adds the rules to a tool, so that every call needs approval. The approver
- * still needs the scope that the author requires, if any.
- */
+function scopesOf(
+  { name, approval }: Pick<Tool, "name" | "approval">,
+  rules: readonly ApprovalRule[],
+): string[] {
+  const own = rules.filter(({ pattern }) => pattern.test(name));
+  const scopes = [approval, ...own].flatMap((it) =>
+    typeof it?.by === "object" ? it.by.scope : []
+  );
+  return [...new Set(scopes)];
+}
+
+/** Adds the rules to a tool, so that every call needs approval. */
 export function withApprovals<T extends Tool & { author?: Tool }>(
   tool: T,
   rules: readonly ApprovalRule[],
@@ -72,14 +90,17 @@ export function withApprovals<T extends Tool & { author?: Tool }>(
   const own = rules.filter(({ pattern }) => pattern.test(tool.name));
   if (own.length === 0) return tool;
   const { when: _, remember: __, ...approval } = tool.approval ?? {};
-  const by = [approval.by, ...own.map(({ by }) => by)]
-    .find((by) => typeof by === "object") ?? "caller";
+  const [scope] = scopesOf(tool, rules);
   const passkey = own.some(({ needsPasskey }) => needsPasskey)
     ? "required"
     : approval.passkey;
   return {
     ...tool,
     author: tool.author ?? tool,
-    approval: { ...approval, by, ...passkey && { passkey } },
+    approval: {
+      ...approval,
+      by: scope ? { scope } : "caller",
+      ...passkey && { passkey },
+    },
   };
 }

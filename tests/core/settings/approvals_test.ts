@@ -18,7 +18,7 @@ const read = tool({ name: "read.all", run });
 const TOOLS = [wipe, small, guarded, read];
 
 Deno.test("withApprovals() adds approvals, drops when, and keeps an author's scope", () => {
-  const rules = parseApprovals(
+  const { rules } = parseApprovals(
     "delete_*=caller;\nrefund = pay:approve; read.*=caller",
     TOOLS,
   );
@@ -31,13 +31,14 @@ Deno.test("withApprovals() adds approvals, drops when, and keeps an author's sco
   ]);
   assert.equal(withApprovals(wipe, []), wipe);
   // A dot is a dot.
-  assert.throws(() => parseApprovals("r.fund=caller", TOOLS), /APPROVALS/);
+  const [{ got }] = parseApprovals("r.fund=caller", TOOLS).complaints;
+  assert.equal(got, "r.fund=caller");
 });
 
 Deno.test("withApprovals() requires a passkey where a rule does, and never lets one go", () => {
   const wanted = tool({ name: "send", approval: { passkey: "required" }, run });
-  const rules = parseApprovals(
-    "delete_all=caller+passkey; delete_one=pay:approve+passkey; send=caller",
+  const { rules } = parseApprovals(
+    "delete_all=caller+passkey; delete_one=author+passkey; send=caller",
     [...TOOLS, wanted],
   );
   const passkeys = [wipe, guarded, wanted, small].map((it) =>
@@ -47,6 +48,24 @@ Deno.test("withApprovals() requires a passkey where a rule does, and never lets 
   assert.deepEqual(withApprovals(guarded, rules).approval?.by, {
     scope: "author",
   });
+});
+
+Deno.test("parseApprovals() refuses two scopes for one tool, of entries or of its author", () => {
+  for (
+    const [text, wants] of [
+      ["delete_one=pay:approve", "delete_one, not author and pay:approve"],
+      ["delete_*=cfo+passkey", "delete_one, not author and cfo"],
+      ["re*=team; refund=cfo", "refund, not team and cfo"],
+      ["refund=cfo; re*=team", "refund, not cfo and team"],
+    ]
+  ) {
+    const { complaints } = parseApprovals(text, TOOLS);
+    assert.equal(complaints.length, 1);
+    assert.equal(complaints[0].got, text);
+    assert.equal(complaints[0].wants, `one scope for ${wants}`);
+  }
+  const same = "delete_one=author; delete_*=caller; re*=team; refund=team";
+  assert.deepEqual(parseApprovals(same, TOOLS).complaints, []);
 });
 
 Deno.test("parseApprovals() names each entry that is none, or matches no tool", () => {
@@ -64,17 +83,9 @@ Deno.test("parseApprovals() names each entry that is none, or matches no tool", 
       ["remove_*=caller", "a tool of this server before the ="],
     ]
   ) {
-    assert.throws(
-      () => parseApprovals(`read.all=caller;${entry}`, TOOLS),
-      ({ complaints }) => {
-        assert.deepEqual(
-          complaints.map(({ got }: { got: string }) => got),
-          [entry],
-        );
-        assert.ok(complaints[0].wants.startsWith(wants), complaints[0].wants);
-        return true;
-      },
-    );
+    const { complaints } = parseApprovals(`read.all=caller;${entry}`, TOOLS);
+    assert.deepEqual(complaints.map(({ got }) => got), [entry]);
+    assert.ok(complaints[0].wants.startsWith(wants), complaints[0].wants);
   }
 });
 
@@ -98,15 +109,33 @@ Deno.test("APPROVALS lets every call of a tool wait, and around still meets the 
   assert.deepEqual(seen, [wipe, small, read]);
 });
 
+const OAUTH = {
+  AUTH_STRATEGY: "oauth",
+  BASE_URL: "https://tools.example.com",
+  OAUTH_PROVIDER: "github",
+  OAUTH_CLIENT_ID: "our-client",
+  OAUTH_CLIENT_SECRET: "our-secret",
+};
+
+Deno.test("a fault in APPROVALS makes none of a rule that gives one of its scopes", async () => {
+  for (
+    const [APPROVALS, wants] of [
+      ["delete_*=cfo", "wants one scope for delete_one, not author and cfo"],
+      ["refun=cfo", "wants a tool of this server before the ="],
+    ]
+  ) {
+    const OAUTH_PERMISSIONS = "jo@example.com=author cfo";
+    const env = { ...OAUTH, APPROVALS, OAUTH_PERMISSIONS };
+    await assert.rejects(testServer({ tools: TOOLS, env }), ({ message }) => {
+      assert.ok(message.includes(wants), message);
+      assert.doesNotMatch(message, /OAUTH_PERMISSIONS: got/);
+      return true;
+    });
+  }
+});
+
 Deno.test("a scope that no one is given is a fault at the start", async () => {
-  const env = {
-    AUTH_STRATEGY: "oauth",
-    BASE_URL: "https://tools.example.com",
-    OAUTH_PROVIDER: "github",
-    OAUTH_CLIENT_ID: "our-client",
-    OAUTH_CLIENT_SECRET: "our-secret",
-    APPROVALS: "refund=pay:approve",
-  };
+  const env = { ...OAUTH, APPROVALS: "refund=pay:approve" };
   const tools = [small];
   const fault =
     /APPROVALS: got .* people who may approve, by the scope pay:approve\. Fix: (.*) OAUTH_PERMISSIONS: (.*)\. If the caller may approve, write caller/s;
