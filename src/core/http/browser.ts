@@ -81,15 +81,18 @@ function prefixFor(baseUrl: string): "host" | undefined {
 const name = "browser";
 
 /** Returns the value of the browser's cookie; undefined if it sent none. */
-export function browserOf(c: Context, baseUrl: string): string | undefined {
+export function browserCookieOf(
+  c: Context,
+  baseUrl: string,
+): string | undefined {
   return readCookie(c, { name, baseUrl });
 }
 
 /**
  * Returns the value of the browser's cookie, or a new one, and sets the cookie.
  */
-export function keepBrowser(c: Context, baseUrl: string): string {
-  const value = browserOf(c, baseUrl) ?? randomId();
+export function keepBrowserCookie(c: Context, baseUrl: string): string {
+  const value = browserCookieOf(c, baseUrl) ?? randomId();
   keepCookie(c, { name, baseUrl }, value, CONSENT_TTL_SECONDS);
   return value;
 }

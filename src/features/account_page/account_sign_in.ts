@@ -29,10 +29,10 @@ import {
   storeSignIn,
 } from "../../core/provider/unavailable.ts";
 import {
-  browserOf,
+  browserCookieOf,
   checkSameSite,
   dropCookie,
-  keepBrowser,
+  keepBrowserCookie,
   keepCookie,
   readCookie,
   redirect,
@@ -80,7 +80,7 @@ export function accountSignIn(services: FormServices) {
     const [, own = "", sealed = ""] = STATE.exec(c.req.query("state") ?? "") ??
       [];
     const handle = readCookie(c, cookie);
-    const browser = browserOf(c, baseUrl);
+    const browser = browserCookieOf(c, baseUrl);
     // Each provider has its own callback URL, so that no response is taken for
     // another provider's.
     const from = providers.find(c.req.param("provider"));
@@ -143,7 +143,7 @@ export function accountSignIn(services: FormServices) {
       // All tabs share one handle, so that they do not break each other.
       const handle = readCookie(c, cookie) ?? randomId();
       keepCookie(c, cookie, handle, AUTHORIZATION_REQUEST_TTL_SECONDS);
-      const browser = keepBrowser(c, baseUrl);
+      const browser = keepBrowserCookie(c, baseUrl);
       const form = c.req.header("content-type") === undefined
         ? undefined
         : await readParameters(c);

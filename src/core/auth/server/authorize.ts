@@ -33,7 +33,11 @@ import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
 import { titleOf } from "../../../authoring/account.ts";
 import { networkOf } from "../../http/client_address.ts";
-import { browserOf, keepBrowser, redirect } from "../../http/browser.ts";
+import {
+  browserCookieOf,
+  keepBrowserCookie,
+  redirect,
+} from "../../http/browser.ts";
 import { askProvider } from "../../provider/unavailable.ts";
 import { authorizationUrlOf } from "../grants/provider_choice.ts";
 import type { AuthServices } from "../services.ts";
@@ -67,7 +71,7 @@ export function authorizeEndpoint(
     c: Context,
     { clientId, redirectUri }: { clientId: string; redirectUri?: string },
   ): Promise<Consent | undefined> {
-    const browser = browserOf(c, baseUrl);
+    const browser = browserCookieOf(c, baseUrl);
     if (browser === undefined || redirectUri === undefined) return undefined;
     const resource = resourceOf(baseUrl);
     return await consents.find(browser, { clientId, redirectUri, resource });
@@ -114,7 +118,7 @@ export function authorizeEndpoint(
     // Checked again, because the operator's rule about redirect hosts may be
     // newer than the client's registration or metadata document.
     if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
-    const browser = keepBrowser(c, baseUrl);
+    const browser = keepBrowserCookie(c, baseUrl);
     const approved = target.get("redirect_uri") === undefined
       ? await findApproved(c, { clientId, redirectUri })
       : await approving;

@@ -8,7 +8,7 @@ import type { Context } from "@hono/hono";
 import type { OAuthError } from "../../errors.ts";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { shortClientId } from "../../oauth/client.ts";
-import { browserOf } from "../../http/browser.ts";
+import { browserCookieOf } from "../../http/browser.ts";
 import { invalidRequest } from "../../oauth/parameters.ts";
 import type { AuthServices } from "../services.ts";
 
@@ -23,7 +23,7 @@ export async function findBrowserRequest(
   handle: string,
   { baseUrl, requests }: Pick<AuthServices, "baseUrl" | "requests">,
 ): Promise<{ found: FoundRequest; browser: string }> {
-  const browser = browserOf(c, baseUrl);
+  const browser = browserCookieOf(c, baseUrl);
   const found = browser && await requests.find(handle, browser);
   if (browser && found) {
     const { clientName, request } = found.value;

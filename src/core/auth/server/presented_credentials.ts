@@ -12,7 +12,7 @@ import type { Parameters } from "../../oauth/parameters.ts";
 import { stateOfToken } from "../../oauth/refresh_token.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import { readParameters } from "../../http/body.ts";
-import { browserOf, readCookie } from "../../http/browser.ts";
+import { browserCookieOf, readCookie } from "../../http/browser.ts";
 import type {
   ListCredentials,
   PresentedCredential,
@@ -68,7 +68,7 @@ export function presentedCredentials(
    */
   const request = (c: Context, handle: string | undefined) =>
     only(handle, async (handle) => {
-      const browser = browserOf(c, baseUrl) ?? "";
+      const browser = browserCookieOf(c, baseUrl) ?? "";
       return await requests.find(handle, browser) !== undefined;
     });
 
@@ -77,7 +77,7 @@ export function presentedCredentials(
    * in this browser before.
    */
   const consent = (c: Context) =>
-    only(browserOf(c, baseUrl), async (browser) => {
+    only(browserCookieOf(c, baseUrl), async (browser) => {
       const { client_id: clientId = "", redirect_uri: redirectUri = "" } = c.req
         .query();
       const resource = resourceOf(baseUrl);
