@@ -217,12 +217,17 @@ function toolCode(
     [variable, own, "input"],
   );
   const hasInput = input !== "";
-  const hints = Object.entries(Object(listed.annotations))
-    .filter(([hint, is]) =>
-      /^(readOnly|destructive|idempotent|openWorld)Hint$/.test(hint) &&
-      typeof is === "boolean"
-    ).map(([hint, is]) => `${hint}: ${is},\n`).join("");
-  const isApproved = Object(listed.annotations).destructiveHint === true;
+  const given: JsonObject = Object(listed.annotations);
+  const hints = {
+    readOnlyHint: false,
+    destructiveHint: given.readOnlyHint !== true,
+    idempotentHint: false,
+    openWorldHint: true,
+  };
+  const told = Object.entries(hints).map(([hint, byDefault]) =>
+    `${hint}: ${typeof given[hint] === "boolean" ? given[hint] : byDefault},\n`
+  ).join("");
+  const isApproved = given.destructiveHint === true;
   const client = isApproved ? 'server.as({ subject: "ada" })' : "server";
   const options = isApproved ? 'needs, approval: "approve"' : "needs";
   const sampling = { components: schemas.components };
@@ -238,7 +243,7 @@ function toolCode(
       `title: ${literal(shown(title, 80))},\n` +
       `description: ${literal(description)},\n` +
       `${input}needs: { ${variable} },\n${isApproved ? APPROVAL : ""}` +
-      (hints && `annotations: {\n${hints}},\n`) +
+      `annotations: {\n${told}},\n` +
       `run: (${hasInput ? "input" : "_input"}, { needs }) =>\n` +
       `needs.${variable}.call(${literal(id)}${
         hasInput ? ", input" : ""

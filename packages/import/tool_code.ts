@@ -64,7 +64,7 @@ export function toolCode(
       (service.keys ? `settings: ${service.keys},\n` : "") +
       (operation.method === "DELETE" ? APPROVAL : "") +
       `annotations: {\nreadOnlyHint: ${isSafe},\n` +
-      `destructiveHint: ${!isSafe && operation.method !== "POST"},\n` +
+      `destructiveHint: ${!isSafe},\n` +
       `idempotentHint: ${isIdempotent},\nopenWorldHint: true,\n},\n` +
       `run: (${taken}, { ${context.join(", ")} }) =>\n` +
       `callApi(${given}.${variable}, ${literal(operation.id)}, ` +

@@ -6,7 +6,9 @@ import { openSource } from "../open_source.ts";
 import { mcpSource } from "../mcp.ts";
 import { freePort } from "../../../tests/kit/port.ts";
 import { serve } from "../../call/tests/kit.ts";
-import { Trial } from "./kit.ts";
+import { TOOL_CHECKS } from "../../doctor/checks_tools.ts";
+import type { Site } from "../../doctor/site.ts";
+import { documentOf, Trial } from "./kit.ts";
 
 const URL = "https://tracker.example/mcp";
 
@@ -419,6 +421,35 @@ Deno.test("a tool that its server no longer calls destructive keeps its approval
   for (const text of await read()) {
     assert.doesNotMatch(text, /^\s*approval: \{|, approval: "/m);
   }
+});
+
+Deno.test("the hints of tools are those that directories want", async () => {
+  await using trial = await Trial.start();
+  const operation = { responses: {} };
+  const paths = { "/a": { get: operation, post: operation, put: operation } };
+  await trial.import(documentOf(paths));
+  const kinds = [undefined, { readOnlyHint: true }, { destructiveHint: true }];
+  const listed = kinds.map((annotations, at) => ({
+    ...CREATE,
+    name: `tool_${at}`,
+    annotations,
+  }));
+  await run(trial, listed, "--pick", "*");
+  const files = await trial.files("tools");
+  const tools = await Promise.all(
+    files.filter((file) => !/mod|_test/.test(file)).map(async (name) => {
+      const text = await trial.read(`tools/${name}`);
+      const [, hints] = /annotations: (\{[^}]*\})/.exec(text) ?? [];
+      return { name, annotations: new Function(`return ${hints}`)() };
+    }),
+  );
+  assert.equal(tools.length, 6);
+  const reading = tools.filter((it) => it.annotations.readOnlyHint);
+  assert.deepEqual(reading.map(({ name }) => name), ["get_a.ts", "tool_1.ts"]);
+  const site = { description: () => ({ tools }) } as unknown as Site;
+  const checks = TOOL_CHECKS.filter(({ name }) => name === "Hints");
+  assert.equal(checks.length, 2);
+  for (const check of checks) await check.run(site);
 });
 
 Deno.test("no invisible character of another server is in a file as it is", async () => {
