@@ -27,6 +27,14 @@ const MAX_DELAY_MILLISECONDS = 90_000;
 /** The weight of a fault at a commit: what is lost matters most there. */
 const AT_COMMIT = 3;
 
+/** An operator, whose commands no fault strikes. */
+export const OPERATOR: Owner = {
+  name: "operator",
+  isDead: false,
+  stoppedUntil: 0,
+  aheadMilliseconds: 0,
+};
+
 /** The lease of an account, which its holder has while it refreshes tokens. */
 export interface AccountLease {
   owner: Owner;
@@ -44,6 +52,8 @@ export class FaultyDatabase {
   /** The time until which operations fail, and until which they are held. */
   awayUntil = 0;
   stalledUntil = 0;
+  /** The operations that a stall holds. */
+  readonly #held = new Set<() => void>();
   /** The holder of each lease of a task, and the time at which it was renewed. */
   readonly #leases = new Map<string, { name: string; at: number }>();
   /** The lease of each account that has one, by the account's key. */
@@ -79,7 +89,13 @@ export class FaultyDatabase {
       10 ** this.faults.of("outage").between(1, 4);
   }
 
-  /** Opens the handle of a process. */
+  /** Ends outages and stalls, and does what a stall has held. */
+  heal(): void {
+    this.awayUntil = this.stalledUntil = this.scheduler.milliseconds;
+    for (const act of this.#held) this.scheduler.plan(0, "goes on", act);
+  }
+
+  /** Opens the handle of a process or of an operator. */
   handleOf(owner: Owner): Kv {
     const { kv } = this;
     return {
@@ -247,6 +263,7 @@ export class FaultyDatabase {
     isCommit = false,
     taskId?: string,
   ): Promise<T> {
+    if (owner === OPERATOR) return operation();
     const { scheduler, faults, random } = this;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.onOperation(owner, label, taskId);
@@ -309,7 +326,11 @@ export class FaultyDatabase {
     const { milliseconds } = this.scheduler;
     if (milliseconds >= this.stalledUntil) return false;
     const rest = this.stalledUntil - milliseconds + this.random.next();
-    this.scheduler.plan(rest, label, act);
+    const goOn = () => {
+      if (this.#held.delete(goOn)) act();
+    };
+    this.#held.add(goOn);
+    this.scheduler.plan(rest, label, goOn);
     return true;
   }
 

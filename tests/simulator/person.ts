@@ -14,6 +14,7 @@ import { silentLogger } from "../kit/log.ts";
 import { BASE_URL } from "../kit/server.ts";
 import type { ServiceGrant } from "../kit/token_service.ts";
 import type { App } from "./app.ts";
+import { OPERATOR } from "./faulty_database.ts";
 import type { Payment } from "./payments.ts";
 import { CutError } from "./server_process.ts";
 import type { World } from "./world.ts";
@@ -382,7 +383,7 @@ export class Person {
       this.#erasing++;
       const ends = apps.map((app) => app.mayEnd());
       const { blocks, endPerson } = openRegister(
-        new Database(world.database.kv),
+        new Database(world.database.handleOf(OPERATOR)),
         silentLogger,
       );
       await blocks.block(subject, { by: "operator" });

@@ -343,7 +343,7 @@ export class World implements Disposable {
   heal(): void {
     this.faults.isOver = true;
     const { database, scheduler } = this;
-    database.awayUntil = database.stalledUntil = scheduler.milliseconds;
+    database.heal();
     this.wellSince = this.seconds;
     for (const process of this.processes) {
       scheduler.resume(process);
