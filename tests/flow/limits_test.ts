@@ -13,7 +13,7 @@ import {
   MAX_TASKS_KEPT,
   MAX_TASKS_PER_CALLER,
 } from "../../src/features/work/task_registry.ts";
-import { MANY } from "../../src/core/mcp/exchange/limits.ts";
+import { MANY_FACTOR } from "../../src/core/mcp/exchange/limits.ts";
 import { Database } from "../../src/core/kv/database.ts";
 import { tasksOfKey } from "../../src/core/kv/keys.ts";
 import { RUNNING_SECONDS } from "../../src/features/work/task_record.ts";
@@ -318,7 +318,7 @@ Deno.test("so many tasks of a network are kept for a day, whichever process begi
   await using second = await startServer(options);
   assert.equal(await new From(first, "192.0.2.1").begin(), "task");
   const lists = Array.from(
-    { length: MANY },
+    { length: MANY_FACTOR },
     (_, list) => tasksOfKey(`network 4:c0000201 ${list}`),
   );
   const [{ key, value }] = await Array.fromAsync(

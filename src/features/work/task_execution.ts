@@ -10,7 +10,7 @@ import { HttpError } from "../../core/errors.ts";
 import { untilReachable } from "../../core/kv/operations.ts";
 import type { Claim } from "./run_record.ts";
 import { nameOfStep, type Step } from "./steps.ts";
-import { fire } from "../../core/mcp/exchange/author_code.ts";
+import { abortSafely } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import {
   LIVE_MILLISECONDS,
@@ -123,7 +123,7 @@ export class TaskExecution {
 
   fire(reason: string): void {
     const { log } = this.parts;
-    fire(this.#abort, reason, {
+    abortSafely(this.#abort, reason, {
       log,
       reference: () => this.taskId,
       code: () => this.channel.authorCode,

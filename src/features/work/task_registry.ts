@@ -27,7 +27,7 @@ import { HttpError, LimitError, RpcCode } from "../../core/errors.ts";
 import {
   CallerBound,
   longMessageBudget,
-  MANY,
+  MANY_FACTOR,
   type MessageHolder,
 } from "../../core/mcp/exchange/limits.ts";
 import type { Claim } from "./run_record.ts";
@@ -338,7 +338,7 @@ export class TaskRoom extends CallerBound {
     { caller, limitKey }: Pick<TaskOrigin, "caller" | "limitKey">,
   ): Promise<string> {
     const list = limitKey?.isMany
-      ? `${limitKey.name} ${Math.floor(Math.random() * MANY)}`
+      ? `${limitKey.name} ${Math.floor(Math.random() * MANY_FACTOR)}`
       : caller.binding;
     if (limitKey && await this.tasks.hasMany(list, MAX_TASKS_KEPT)) {
       throw new LimitError("stored tasks", KEPT_RETRY_SECONDS);

@@ -15,7 +15,7 @@ import {
 import { askInTurn } from "../../core/mcp/exchange/in_turn.ts";
 import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import { listOfWaits } from "./run_record.ts";
-import { type LimitKey, MANY } from "../../core/mcp/exchange/limits.ts";
+import { type LimitKey, MANY_FACTOR } from "../../core/mcp/exchange/limits.ts";
 import type { DurableSteps } from "./durable_steps.ts";
 import type { WorkParking } from "../../core/mcp/exchange/work.ts";
 
@@ -58,7 +58,7 @@ export async function waitForWebhook(
     taskId,
     taskAddress: address,
   };
-  const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY : 1);
+  const most = MAX_WAITS_PER_PERSON * (limitKey?.isMany ? MANY_FACTOR : 1);
   const opening = `wait ${id}: open`;
   // The wait is opened before the step, because no run is parked during a step.
   // A later run finds the same wait, with the same token.

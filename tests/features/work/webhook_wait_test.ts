@@ -18,7 +18,7 @@ import {
   type Wait,
   waitStore,
 } from "../../../src/features/questions/waits.ts";
-import { MANY } from "../../../src/core/mcp/exchange/limits.ts";
+import { MANY_FACTOR } from "../../../src/core/mcp/exchange/limits.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { resultOf } from "../../kit/answer.ts";
@@ -146,7 +146,7 @@ test.inMemory("wait() of one network leaves room to another", async ({ kv }) => 
   const limitKey = { name: "network 1", isMany: true };
   const list = listOfWaits({ caller: ANONYMOUS, limitKey });
   const asked = { subject: "anonymous", list, kind: "webhook" } as const;
-  for (let n = 0; n < MAX_WAITS_PER_PERSON * MANY; n++) {
+  for (let n = 0; n < MAX_WAITS_PER_PERSON * MANY_FACTOR; n++) {
     const asker = `${n}`;
     const waiting = { ...asked, asker, question: "paid", tool: "pay" };
     await full.waits.open(waiting, {}, { most: Infinity });

@@ -243,7 +243,7 @@ export class Acting {
  * listener would end the process as uncaught. It is logged instead, also for
  * signals that depend on this one.
  */
-export function fire(
+export function abortSafely(
   abort: AbortController,
   reason: string,
   { log, reference, code }: {

@@ -20,7 +20,7 @@ import type { AskedQuestion } from "../../protocol/question.ts";
 import { metaOf, progressTokenOf } from "../../protocol/request_meta.ts";
 import type { MaybePromise } from "../../../authoring/service.ts";
 import { type Answer, type Ending, PendingResponse } from "./answer.ts";
-import { AuthorCode, fire } from "./author_code.ts";
+import { abortSafely, AuthorCode } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
 import type { AskingCall, Link, PersonPages, Work } from "./work.ts";
 import { type LimitKey, limitKeyOf, sendingTo } from "./limits.ts";
@@ -83,7 +83,7 @@ class CallExecution {
   stop(reason: string): void {
     const { call, call: { engine: { log } } } = this;
     const abort = this.#abort ??= new AbortController();
-    fire(abort, reason, {
+    abortSafely(abort, reason, {
       log,
       reference: () => call.requestId,
       code: () => call.codeIfMade,

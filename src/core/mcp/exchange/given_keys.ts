@@ -23,11 +23,11 @@ import {
   type Forms,
   type FormsOfKeys,
   HIDDEN,
-  hide,
+  hideKeys,
   keyFormsOf,
   MIN_CHARACTERS,
   placesIn,
-  RECENT,
+  RECENT_KEYS,
 } from "./key_forms.ts";
 
 /**
@@ -72,7 +72,7 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
   if (keys.size === 0 || isRefusal(thrown)) return thrown;
   let isClean = true;
   const hideIn = (text: string) => {
-    const hidden = hide(text, keys);
+    const hidden = hideKeys(text, keys);
     isClean &&= hidden === text && text !== HIDDEN;
     return hidden;
   };
@@ -95,7 +95,7 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
  * could hide the errors of everyone else by such a key.
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
-  const keys = [...RECENT].filter(([key]) => isLong(key));
+  const keys = [...RECENT_KEYS].filter(([key]) => isLong(key));
   return clean(thrown, new Map(keys));
 }
 
@@ -254,7 +254,7 @@ export class GivenKeys {
   }
 
   hide(text: string): string {
-    return hide(text, this.#withOwn(this.#all));
+    return hideKeys(text, this.#withOwn(this.#all));
   }
 
   /**
@@ -300,7 +300,7 @@ export class GivenKeys {
   cleanJson(text: string): string {
     const keys = this.#withOwn(this.#inData);
     if (placesIn(text, keys).length === 0) return text;
-    const hidden = (text: string) => hide(text, keys);
+    const hidden = (text: string) => hideKeys(text, keys);
     const data = JSON.parse(text, (_name, member) => {
       if (typeof member === "string") return hidden(member);
       if (typeof member === "number") {

@@ -46,10 +46,10 @@ export interface Forms {
 export type FormsOfKeys = ReadonlyMap<string, Forms>;
 
 /** The spellings of the latest keys. */
-export const RECENT = new Map<string, Forms>();
+export const RECENT_KEYS = new Map<string, Forms>();
 
 export function keyFormsOf(key: string): Forms {
-  const known = RECENT.get(key);
+  const known = RECENT_KEYS.get(key);
   if (known) return known;
   const inForm = new URLSearchParams([["", key]]).toString().slice(1);
   const inJson = JSON.stringify(key).slice(1, -1);
@@ -67,8 +67,10 @@ export function keyFormsOf(key: string): Forms {
     asItIs: forms([key], false),
     read: [...forms(plain, false), ...forms(inBase64, true)],
   };
-  if (RECENT.size >= MAX_KEYS) RECENT.delete(RECENT.keys().next().value!);
-  RECENT.set(key, all);
+  if (RECENT_KEYS.size >= MAX_KEYS) {
+    RECENT_KEYS.delete(RECENT_KEYS.keys().next().value!);
+  }
+  RECENT_KEYS.set(key, all);
   return all;
 }
 
@@ -359,7 +361,7 @@ export function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
   return places;
 }
 
-export function hide(text: string, keys: FormsOfKeys): string {
+export function hideKeys(text: string, keys: FormsOfKeys): string {
   const places = placesIn(text, keys).sort(([a], [b]) => a - b);
   if (places.length === 0) return text;
   let hidden = "";

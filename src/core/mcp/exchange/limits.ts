@@ -34,7 +34,7 @@ export interface LimitKey {
   name: string;
   /**
    * True if many people may share the key: all who hold one credential, or use
-   * one network. Their limits are {@linkcode MANY} times as high.
+   * one network. Their limits are {@linkcode MANY_FACTOR} times as high.
    */
   isMany: boolean;
 }
@@ -42,7 +42,7 @@ export interface LimitKey {
 /**
  * The factor by which limits are higher for a shared credential or a network.
  */
-export const MANY = 10;
+export const MANY_FACTOR = 10;
 
 /**
  * The key of all callers without credentials whose network is unknown: local
@@ -119,7 +119,7 @@ export class CallerBound {
   constructor(
     private readonly most: number,
     private readonly what: string,
-    private readonly many: number = MANY,
+    private readonly many: number = MANY_FACTOR,
   ) {}
 
   /**
@@ -182,7 +182,7 @@ const COUNTED: ReadonlySet<string> = new Set([
 
 /**
  * The method with which clients poll, as often as the server tells them to. It
- * reads the database, and has a limit {@linkcode MANY} times as high.
+ * reads the database, and has a limit {@linkcode MANY_FACTOR} times as high.
  */
 const POLL = "tasks/get";
 
@@ -223,9 +223,12 @@ export class Limits {
     if (callsPerMinute > 0) {
       this.#callers = {
         one: buckets("calls of one", callsPerMinute),
-        many: buckets("calls of many", callsPerMinute * MANY),
+        many: buckets("calls of many", callsPerMinute * MANY_FACTOR),
         sessions: buckets("sessions", callsPerMinute),
-        unknown: buckets("calls of unknown", callsPerMinute * MANY * MANY),
+        unknown: buckets(
+          "calls of unknown",
+          callsPerMinute * MANY_FACTOR * MANY_FACTOR,
+        ),
       };
     }
     for (const { name, limit } of tools.values()) {

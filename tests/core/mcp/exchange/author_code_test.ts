@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
+  abortSafely,
   AuthorCode,
-  fire,
   follow,
 } from "../../../../src/core/mcp/exchange/author_code.ts";
 import { givenTo } from "../../../../src/core/mcp/exchange/given_keys.ts";
@@ -133,15 +133,23 @@ function throwing(): never {
   throw new Error("closed twice");
 }
 
-Deno.test("fire() logs what listeners throw, those of dependent signals too, and tells all of them", () => {
+Deno.test("abortSafely() logs what listeners throw, those of dependent signals too, and tells all of them", () => {
   const { logger: log, events } = recordLog();
   const abort = new AbortController();
   let told = 0;
   abort.signal.addEventListener("abort", throwing);
   abort.signal.addEventListener("abort", () => told++);
   AbortSignal.any([abort.signal]).onabort = throwing;
-  fire(abort, "enough", { log, reference: () => "r", code: () => undefined });
-  fire(abort, "again", { log, reference: () => "r", code: () => undefined });
+  abortSafely(abort, "enough", {
+    log,
+    reference: () => "r",
+    code: () => undefined,
+  });
+  abortSafely(abort, "again", {
+    log,
+    reference: () => "r",
+    code: () => undefined,
+  });
   assert.deepEqual([told, abort.signal.reason.message], [1, "enough"]);
   assert.deepEqual(
     events.map(({ properties: { reference, error } }) => [
@@ -152,18 +160,18 @@ Deno.test("fire() logs what listeners throw, those of dependent signals too, and
   );
 });
 
-Deno.test("fire() logs no key that the code of a listener was given", () => {
+Deno.test("abortSafely() logs no key that the code of a listener was given", () => {
   const { logger: log, events } = recordLog();
   const code = new AuthorCode(() => {});
   givenTo(code).add("closed twice");
   const abort = new AbortController();
   abort.signal.addEventListener("abort", throwing);
-  fire(abort, "enough", { log, reference: () => "r", code: () => code });
+  abortSafely(abort, "enough", { log, reference: () => "r", code: () => code });
   const [{ properties: { error } }] = events;
   assert.equal((error as Error).message, "(hidden)");
 });
 
-Deno.test("fire() leaves an exception to a process that handles its own", () => {
+Deno.test("abortSafely() leaves an exception to a process that handles its own", () => {
   const { logger: log, events } = recordLog();
   const seen: unknown[] = [];
   const handle = (event: ErrorEvent) => {
@@ -174,7 +182,11 @@ Deno.test("fire() leaves an exception to a process that handles its own", () => 
   try {
     const abort = new AbortController();
     abort.signal.addEventListener("abort", throwing);
-    fire(abort, "enough", { log, reference: () => "r", code: () => undefined });
+    abortSafely(abort, "enough", {
+      log,
+      reference: () => "r",
+      code: () => undefined,
+    });
   } finally {
     removeEventListener("error", handle);
   }

@@ -3,7 +3,7 @@ import {
   CallerBound,
   type LimitKey,
   limitKeyOf,
-  MANY,
+  MANY_FACTOR,
   NO_NETWORK,
 } from "../../../../src/core/mcp/exchange/limits.ts";
 import { LimitError } from "../../../../src/core/errors.ts";
@@ -47,7 +47,7 @@ Deno.test("CallerBound counts what was checked before", () => {
 
 Deno.test("CallerBound gives more to a caller that may be many people, and bounds them too", () => {
   const bound = new CallerBound(1, "calls at a time");
-  for (let i = 0; i < MANY; i++) bound.take(OFFICE);
+  for (let i = 0; i < MANY_FACTOR; i++) bound.take(OFFICE);
   assert.throws(() => bound.take(OFFICE), LimitError);
   const strict = new CallerBound(1, "calls at a time", 1);
   strict.take(OFFICE);
