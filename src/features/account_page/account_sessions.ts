@@ -69,8 +69,8 @@ export function accountSessionStore(database: Database) {
         unlessBlocked(transaction, session)
           .create(accountSessionKey(id), { ...session, expiresAt })
           .set(accountSessionsOfKey(session.subject, id), { expiresAt });
-      // The commit fails for a blocked person. If no block is found then, it
-      // was just lifted, and the commit is tried again.
+      // The commit fails for a blocked person. If no block is found afterwards,
+      // it was just lifted, and the commit is tried again.
       while (!await database.commit(write)) {
         await checkBlocks(database, session);
       }

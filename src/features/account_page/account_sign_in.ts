@@ -56,10 +56,11 @@ export function accountSignIn(services: FormServices) {
     services;
   const cookie = { name: "account-sign-in", baseUrl };
 
-  // The fingerprint binds `state` to browser, provider and `isFresh`. A
-  // provider does not know the browser's cookie. So it cannot make the `state`
-  // of another provider, or turn a fresh sign-in into a usual one. It needs our
-  // key too, so a valid `state` shows that a sign-in began here.
+  // `state` contains a fingerprint of the browser's cookie, the provider and
+  // `isFresh`. A provider does not know the cookie, so it cannot make the
+  // `state` of another provider, or turn a fresh sign-in into a usual one. The
+  // fingerprint also needs our key, so a valid `state` shows that a sign-in
+  // began here.
   async function stateOf(
     handle: string,
     browser: string,
@@ -194,8 +195,8 @@ export function accountSignIn(services: FormServices) {
       const { id: providerId, provider } = from;
       if (error !== undefined || code === undefined) {
         const other = await errorOfCheck(() => provider.checkIssuer?.(issuer));
-        // Another issuer's response (RFC 9207 §2.4); the provider's may still
-        // come.
+        // If another issuer sent this response (RFC 9207 §2.4), the provider's
+        // own may still come, and needs the cookie.
         if (!other) dropCookie(c, cookie);
         throw refused(provider, other);
       }
@@ -233,8 +234,8 @@ export function accountSignIn(services: FormServices) {
         services.accountSessions.save(session)
       );
       if (provider.revokesOne) {
-        // Other providers would revoke all of the person's tokens. GitHub keeps
-        // ten, and revokes an older one for the eleventh.
+        // Without `revokesOne`, this would revoke all of the person's tokens.
+        // GitHub keeps ten tokens, and revokes an older one for the eleventh.
         services.database.background(async () =>
           await provider.revoke?.(tokens)
         );

@@ -38,7 +38,8 @@ export function connectionsPart(
     async show(visit) {
       const { session, session: { subject }, providerName, form, now } = visit;
       const counts = sessionCounts(services);
-      // Most sessions have this binding, so they are read beside the grants.
+      // Most sessions have this binding, so they are read at the same time as
+      // the grants.
       counts.begin(bindingAt(baseUrl, subject));
       const [{ own, most }, sections, ...waiting] = await Promise.all([
         ownGrants(subject, services),
@@ -54,7 +55,7 @@ export function connectionsPart(
         counts.of(active),
         services.ledger?.list(active.map(ledgerIdOf)),
       ]);
-      // A call changes no grant, only a refresh does.
+      // A grant stores its last refresh, not its last call.
       const connections = active.map((grant, index) => ({
         ...grant,
         usedAt: Math.max(grant.usedAt, calls?.[index][0]?.at ?? 0),

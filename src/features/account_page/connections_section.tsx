@@ -169,7 +169,7 @@ export function PausedBadge() {
   return <span class="badge held">Paused</span>;
 }
 
-/** A note on since when a connection is paused. */
+/** A note that a connection is paused, and since when. */
 export function PausedNote({ at, now }: { at?: number; now: number }) {
   if (at === undefined) return null;
   return (

@@ -1,6 +1,7 @@
 /**
- * Passes a notice to the next account page, encrypted for the session in the
- * URL. So a link from someone else cannot put text on the page.
+ * Passes a notice to the next account page in the URL. The notice is encrypted
+ * for the session, so that a link from someone else cannot put text on the
+ * page.
  *
  * @module
  */

@@ -51,8 +51,8 @@ export interface SignInServer {
 }
 
 /**
- * The authorization server at which the person signs in, for services that may
- * change it.
+ * The authorization server at which the person signs in. Only for services that
+ * may change their authorization server.
  */
 export interface At {
   at?: SignInServer;
@@ -70,7 +70,9 @@ export interface AccountClient {
   readonly id: string;
   /** True if {@linkcode revoke} can end tokens at the service. */
   canRevoke(): Promise<boolean>;
-  /** Finds the current {@linkcode At.at} of a service that may change it. */
+  /**
+   * Finds the current authorization server. For services that may change it.
+   */
   findServer?(): Promise<SignInServer>;
   authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
   /** Checks the `iss` of an authorization response, if the issuer is known. */
@@ -92,9 +94,9 @@ export function nameInClaims(
 }
 
 /**
- * Returns refreshed tokens. Revokes them if they are too long for a record.
+ * Returns refreshed tokens, if they fit into a record. Otherwise revokes them.
  *
- * @throws {UpstreamError} if they are too long
+ * @throws {UpstreamError} if they are too long for a record
  */
 export async function checkStorable<T extends UpstreamTokens>(
   tokens: T,

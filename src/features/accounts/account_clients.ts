@@ -19,7 +19,8 @@ import { mcpClientOf } from "./mcp_accounts.ts";
 
 /**
  * The minimum seconds between a failed refresh and the next. The preparation of
- * a call and its tool may both ask for a token.
+ * a call and then its tool may both ask for a token, but only one of them sends
+ * a request.
  */
 const PAUSE_SECONDS = 5;
 
@@ -77,7 +78,8 @@ export function accountRefresh(
           await store.end(found);
           return dead(cause);
         },
-        // Nothing is written, because the clocks of other processes may differ.
+        // The expired tokens stay stored: the clock of this process may be
+        // wrong.
         expired: () => Promise.resolve(dead()),
         gone: dead,
         unavailable: (cause) =>

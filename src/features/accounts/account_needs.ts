@@ -81,7 +81,7 @@ export function needsAddition(): CatalogueAddition {
   };
 }
 
-/** Adds its list of services and the account argument to an item. */
+/** Adds the account argument and the list of needed services to an item. */
 function prepared<T extends Tool | Resource | Prompt>(
   item: T,
   needs: AccountNeeds,

@@ -59,7 +59,7 @@ export function accountVault(
   const queue = revocationQueue(database);
   /** Settles when the last refusal is recorded. */
   let notes = Promise.resolve();
-  /** Records whose use was recorded since they were read. */
+  /** The account records whose use was noted after they were read. */
   const noted = new WeakSet<Found<AccountRecord>>();
 
   function sealNew(
@@ -84,9 +84,9 @@ export function accountVault(
   }
 
   /**
-   * Stores another key in an account, and records it as used. Removes a
-   * recorded refusal unless `changes` has one. Returns false if the account has
-   * changed since it was read.
+   * Stores another key in an account, and records that the account was used.
+   * Removes a recorded refusal unless `changes` has one. Returns false if the
+   * account has changed since it was read.
    */
   async function replace(
     found: Found<AccountRecord>,

@@ -121,8 +121,8 @@ export function accountStore(
     const gone = await database.change(
       key,
       (transaction, { key, value }: Entry<AccountRecord>) => {
-        // This write makes a save that we no longer wait for fail, so that it
-        // cannot restore the account later.
+        // Replaced by an expired record: a save that was given up may be
+        // applied later. It then fails, and does not restore the account.
         if (!value) return undefined;
         transaction.expire(key);
         queueRevocation(
@@ -276,7 +276,7 @@ export function accountSeals(sealing: Sealing) {
   ): Promise<AccountRecord> {
     const { label, accountId } = found.value;
     const context = contextOf(found.value, found.key);
-    // Once the account is deleted, its name and ID are known only from here.
+    // Once the account is deleted, its name and ID are read from this text.
     const known = JSON.stringify({ label, accountId });
     const { sealed, keyId } = await sealing.seal(`${context}${known}\n${key}`);
     return { ...found.value, sealed, keyId };
@@ -284,7 +284,7 @@ export function accountSeals(sealing: Sealing) {
 
   /**
    * Decrypts a text, and returns it with its binding text. Undefined if the
-   * binding text begins otherwise.
+   * text does not begin with `context`.
    */
   async function unseal(
     { sealed, keyId }: Sealed,

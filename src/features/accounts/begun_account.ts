@@ -47,8 +47,8 @@ function isBegun({ value }: Found<AccountRecord>, begun: AccountOfCall) {
 }
 
 /**
- * Returns the ID of an account in an approval. For an account without ID and
- * name, that is its time of connection.
+ * Returns the ID by which an approval names an account: for an account without
+ * ID and name, the time of connection.
  */
 export function idToApprove(
   { accountId, label, createdAt }: AccountOfCall,

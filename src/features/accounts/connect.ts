@@ -215,7 +215,8 @@ export function connectEndpoints(services: ConnectServices) {
 }
 
 /**
- * Adds the service and its status to the log entry, or that nothing was stored.
+ * Adds to the log entry the status that the service sent, or else that nothing
+ * was stored.
  */
 function noteRefusal(
   c: Context,

@@ -34,7 +34,8 @@ export async function resealAll(
   const vault = accountVault(database, { sealing });
   await resealSome(vault.all(), vault.reseal);
   const queued = queuedTokens(database, sealing);
-  // The queue comes second, because tokens move only from accounts to it.
+  // The queue comes after the accounts, because tokens move only from an
+  // account to the queue.
   const queue = revocationQueue(database);
   const { left } = counts;
   await resealSome(queue.read(Infinity), queued.reseal);

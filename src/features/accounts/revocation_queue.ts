@@ -96,10 +96,11 @@ export function queuedTokens(database: Database, sealing: Sealing) {
 
   return {
     /**
-     * Decrypts the tokens to revoke. Undefined if the person has a connected
-     * account that may be the same, or uses the same token.
+     * Decrypts the tokens to revoke. Undefined if they must not be revoked: the
+     * person has a connected account that may be the deleted one, or that uses
+     * the same token.
      *
-     * @throws {Error} if that cannot be known, or no key decrypts them
+     * @throws {Error} if that cannot be known, or no key decrypts the tokens
      */
     async open({ value }: Queued): Promise<string | undefined> {
       const { account, service } = value;

@@ -16,7 +16,10 @@ import { type Logger, logRepeated } from "../../core/log/log.ts";
 import type { RevocationRecord } from "./revocation_record.ts";
 import { UpstreamError } from "../../core/provider/provider.ts";
 
-/** The time between polls. A dead process delays a poll to at most a minute. */
+/**
+ * The time between polls. If a process dies with an entry, another process
+ * tries the entry within a minute.
+ */
 const POLL_MILLISECONDS = 20_000;
 
 /**

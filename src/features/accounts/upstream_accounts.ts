@@ -1,6 +1,6 @@
 /**
- * A caller's accounts at services behind the sign-in provider, which exchanges
- * the sign-in's access token for one of the service.
+ * A caller's accounts at services behind the sign-in provider. The provider
+ * exchanges the access token of the sign-in for one of the service.
  *
  * @module
  */

@@ -21,7 +21,8 @@ export function begunAccountOf(
   { payload, createdAt }: Pick<Wait, "payload" | "createdAt">,
 ): AccountOfCall | undefined {
   const begun = payload?.begun as KnownAccount | undefined;
-  // The call began before it asked, so this time is not too early.
+  // The call began with the account before it asked, so this time is not too
+  // early.
   return begun && { ...begun, at: createdAt };
 }
 

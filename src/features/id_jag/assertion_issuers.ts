@@ -110,8 +110,8 @@ export function assertionVerifier(
 }
 
 /**
- * Makes the reader of JWK sets. It reuses the last one, in which jose caches
- * keys.
+ * Makes the reader of JWK sets. It reuses the last set, because jose caches
+ * keys in it.
  */
 function keySets(
   fetchUpstream: UpstreamFetch,

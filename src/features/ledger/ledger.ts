@@ -51,8 +51,8 @@ export const CALLS = LATEST + OLDER_FAILURES;
 const TOGETHER_SECONDS = 60 * 60;
 
 /**
- * Adds a call to the calls to be written, oldest first, usually with one or two
- * comparisons.
+ * Adds a call to the list of unwritten calls, oldest first. Usually this takes
+ * one or two comparisons.
  */
 export function addCall(
   waiting: LedgerEntry[],
@@ -183,7 +183,8 @@ export function ledgerStore(
     const time = database.now();
     const oldest = time - keepSeconds;
     return await database.commit((transaction) => {
-      // If a grant ends meanwhile, the commit fails, and its ledger is dropped.
+      // If a grant ends meanwhile, the commit fails. The next try finds the
+      // grant ended, and drops its calls.
       transaction.check(...grants, ...ledgers);
       for (const [index, [, held]] of owners.entries()) {
         const { key, value } = ledgers[index];

@@ -96,8 +96,8 @@ export class McpConnections {
   }
 
   /**
-   * Finds a tool in its server's list, which says which arguments are also sent
-   * as headers (MCP 2026-07-28, Transports, Custom Headers).
+   * Finds a tool in its server's list. The list entry tells which arguments are
+   * also sent as headers (MCP 2026-07-28, Transports, Custom Headers).
    */
   async list(
     connection: string,
@@ -138,8 +138,9 @@ export class McpConnections {
     if (known === undefined) return await keep(ask());
     return await keep(known).catch((error) => {
       if (signal?.aborted) throw error;
-      // The request was another caller's, whose call may have ended. Each caller
-      // sends its own now, so that a silent server ends all waits together.
+      // The failed request was another caller's, whose call may have ended. Now
+      // each caller sends a request of its own. If the server is silent, all
+      // these requests time out together, not one after another.
       return keep(ask());
     });
   }
@@ -155,9 +156,9 @@ async function generationOf(options: ClientOptions): Promise<Revision> {
       : OLD;
   } catch (error) {
     const status = httpStatusOf(error);
-    // A server before MCP 2026-07-28 refuses the method, or the missing
-    // session, or fails at it (500, 501). A gateway (502 and above) says
-    // nothing about the server.
+    // A server before MCP 2026-07-28 refuses the method or the lack of a
+    // session, or sends 500 or 501. A gateway (502 and above) says nothing
+    // about the server.
     if (status === undefined || status > 501 || [403, 429].includes(status)) {
       throw error;
     }

@@ -40,8 +40,8 @@ import { inPlainText, parseResult } from "./mcp_result.ts";
 const valuesIn = (bytes: number) => Math.max(MAX_BODY_VALUES, bytes / 50);
 
 /**
- * Makes the remaining bytes and JSON values of a call's responses. Values are
- * limited because they take far more memory than their bytes.
+ * Returns the bytes and JSON values that all responses of a call may have.
+ * Values are limited because they take far more memory than their bytes.
  */
 const allowance = (bytes = MAX_TOOL_ANSWER_BYTES) => ({
   bytes,
@@ -49,8 +49,8 @@ const allowance = (bytes = MAX_TOOL_ANSWER_BYTES) => ({
 });
 
 /**
- * The maximum number of questions in one call, or of its rounds with a server
- * of MCP 2026-07-28.
+ * The maximum number of questions in one call. Each round with a server of MCP
+ * 2026-07-28 counts as one more.
  */
 const MAX_QUESTIONS = 20;
 
@@ -154,7 +154,7 @@ class Call {
         const isMismatch = isNew && code === RpcCode.headerMismatch;
         const isOver = isConnectionRefusal(error, way);
         if (isOver) connections.forget(service.name, connection);
-        // The words of a 400 that names the call may be those of its tool.
+        // If a 400 has the call's request ID, its text may be the tool's.
         this.#isDoubtful = isOver && isOfRequest === true &&
           httpStatusOf(error) === 400 && code !== RpcCode.unsupportedVersion;
         if (!isMismatch && (!isOver || this.#isDoubtful)) throw error;
@@ -365,7 +365,7 @@ function valueCounter(): (chunk: Uint8Array) => number {
 /** Checks the URL of a page for the person. */
 function pageOf(url: unknown, title: string): string {
   const page = URL.parse(`${url}`);
-  // Userinfo (RFC 3986 §3.2.1) before the host could be taken for it.
+  // Refuses userinfo (RFC 3986 §3.2.1), which a person could take for the host.
   if (page && /^https?:\/\/[^@/]*(\/|$)/.test(page.href)) return page.href;
   throw new ToolError(`${title} names a page that is no web address.`);
 }

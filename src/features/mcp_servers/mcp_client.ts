@@ -116,7 +116,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     return buildAuthorizationUrl({
       endpoint: server.authorization_endpoint,
       clientId,
-      // The MCP server may have named more since the registration.
+      // The MCP server may have named more scopes since the registration.
       scopes: asked.filter((it) => known.includes(it)),
       extra: { resource },
       // Without `prompt=consent`, `offline_access` is ignored (OpenID Connect
@@ -238,7 +238,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
    */
   async #mayRedeem(server: ProviderMetadata): Promise<boolean> {
     const { authorization_endpoint: page, issuer } = server;
-    // Without the right `iss` there is no code to redeem.
+    // With the wrong `iss`, the code is not redeemed.
     const isChecked =
       server.authorization_response_iss_parameter_supported === true;
     if (isChecked || isSameIssuer(issuer, this.service.issuer ?? "")) {

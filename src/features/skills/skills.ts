@@ -73,7 +73,8 @@ export const catalogueSkills: CatalogueFeature<Skills> = () => {
           directories,
           ...print("skills", entries, skillsPerPage(entries)),
         },
-        // Clients without skills would list the other files one by one.
+        // Only `SKILL.md` is listed, because clients that do not know skills
+        // would list the other files one by one.
         listed: seen.map(({ resources: [manual] }) => manual),
         unlisted: seen.flatMap(({ resources: [, ...others] }) => others),
         scopesFor(method, uri) {
