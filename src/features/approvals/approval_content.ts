@@ -165,13 +165,15 @@ export function lacksSignIn({ auth }: Config): string | undefined {
     : "No one can approve calls, because no one can sign in here: use AUTH_STRATEGY=oauth, or deno task dev:oauth to try it";
 }
 
-/** Returns the text that the model gets with the link. */
+/** Returns the text that goes with the link, and until when the link is good. */
 export function askingWords(
-  { payload: { title }, approval: { scope } }: CallApproval,
+  { payload: { title }, approval: { scope, closesAt } }: CallApproval,
 ): string {
+  const end = new Date(closesAt! * 1000).toISOString();
+  const what = `by ${end.slice(0, 10)} ${end.slice(11, 16)} UTC: ${title}`;
   return scope === undefined
-    ? `Approve: ${title}`
-    : `Someone else, who has the permission ${scope}, has to approve: ${title}`;
+    ? `Approve ${what}`
+    : `Someone else, who has the permission ${scope}, has to approve ${what}`;
 }
 
 /**

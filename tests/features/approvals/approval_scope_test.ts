@@ -78,7 +78,7 @@ async function ask(server: OAuthServer, email = "jo@example.com") {
   const result = await resultOf(call("pay", { cents: 5 }));
   assert.match(
     result.content[0].text,
-    /Someone else, who has the permission pay:approve, has to approve: Pay 5/,
+    /Someone else, who has the permission pay:approve, has to approve by [-:\d ]+ UTC: Pay 5/,
   );
   return { call, link: linkOf(result) };
 }

@@ -91,15 +91,17 @@ async function ask(server: OAuthServer, generation: "2025" | "2026" = "2026") {
 
 Deno.test("a client of 2025 is told the link of durable work at once, and to show it", async () => {
   // Time stands still: what comes only after a while never comes.
-  using _time = new FakeTime();
+  using time = new FakeTime();
+  time.set(Date.UTC(2126, 0, 1, 23, 55) / 1000 - Date.now() / 1000);
   await using server = await start();
   const call = await ask(server, "2025");
   const { content: [{ text }], _meta } = await resultOf(call("archive"));
   const [, url, taskId] =
-    /Approve: Archive a project\n(http\S*\/approve\/[\w-]{43})\nShow the person the link as it is\. Once it is answered there, the work goes on\. Then call task_status for the result, .*"taskId":"([\w-]+)"/
+    /Approve by 2126-01-02 00:10 UTC: Archive a project\n(http\S*\/approve\/[\w-]{43})\nShow the person the link as it is\. Once it is answered there, the work goes on\. Then call task_status for the result, .*"taskId":"([\w-]+)"/
       .exec(text) ?? [];
   assert.ok(url, text);
-  const link = { url, message: "Approve: Archive a project" };
+  const message = "Approve by 2126-01-02 00:10 UTC: Archive a project";
+  const link = { url, message };
   assert.deepEqual(_meta[LINKS_META], [link]);
   const visitor = await open(server, url);
   await press(visitor, "refuse");

@@ -288,7 +288,7 @@ Deno.test("2026: a client that opens pages is given the page, and its accept is 
   const call = await clientOf(server, "2026", { capabilities: OPENS });
   const asked = await resultOf(call("refund", { charge: "c1" }));
   const [[key, { params }]] = Object.entries<Json>(asked.inputRequests);
-  assert.match(params.message, /^Approve: Refund €10\.00$/);
+  assert.match(params.message, /^Approve by [-:\d ]+ UTC: Refund €10\.00$/);
   const visitor = await open(server, params.url);
   // It accepts, and waits; the press ends that.
   const waiting = call("refund", { charge: "c1" }, {
