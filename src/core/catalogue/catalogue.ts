@@ -35,7 +35,7 @@ import {
   type CompiledTool,
   isAlwaysTask,
   listTaskTools,
-  mayOutlast,
+  mayBecomeTask,
   TASK_TOOLS,
   wantsTaskTools,
 } from "./compiled_tool.ts";
@@ -176,7 +176,7 @@ function sourceOf(
   const added = [...compiled.additions.values()];
   const capabilities = capabilitiesOf(definitions, {
     added,
-    hasTasks: compiled.tools.some((tool) => tool.task || mayOutlast(tool)),
+    hasTasks: compiled.tools.some((tool) => tool.task || mayBecomeTask(tool)),
   });
   const printer = statelessPrinter(serverInfo);
   const listCache: CacheHint = {
@@ -265,7 +265,7 @@ function select(
   // Tools that always run in a task are left out for MCP 2025 clients, which do
   // not support tasks.
   const forAll = tools.filter((tool) =>
-    !isAlwaysTask(tool) || mayOutlast(tool)
+    !isAlwaysTask(tool) || mayBecomeTask(tool)
   );
   return {
     ...source.common,

@@ -25,9 +25,9 @@ import {
 } from "./compiled_tool.ts";
 import {
   type ListedTool,
-  listPrompt,
-  listResource,
-  listTemplate,
+  promptEntry,
+  resourceEntry,
+  templateEntry,
 } from "./descriptions.ts";
 import type { Pages } from "../protocol/results.ts";
 import {
@@ -309,9 +309,9 @@ class Compilation extends Complaints {
       const resource = this.#prepared(given);
       if (isTemplate(uri)) {
         this.templates.push({ resource, template: parseUriTemplate(uri) });
-        this.listed.set(resource, listTemplate(resource));
+        this.listed.set(resource, templateEntry(resource));
       } else if (URL.canParse(uri)) {
-        this.listed.set(resource, listResource(resource));
+        this.listed.set(resource, resourceEntry(resource));
       } else {
         throw new Error("is not a URI");
       }
@@ -324,7 +324,7 @@ class Compilation extends Complaints {
       const prompt = this.#prepared(given);
       this.prompts.push(prompt);
       checkArguments(prompt);
-      this.listed.set(prompt, listPrompt(prompt));
+      this.listed.set(prompt, promptEntry(prompt));
     });
   }
 
@@ -336,7 +336,7 @@ class Compilation extends Complaints {
     for (const addition of this.additions.values()) {
       addition.addDefinitions?.(definitions, this);
       for (const resource of addition.resources) {
-        this.listed.set(resource, listResource(resource));
+        this.listed.set(resource, resourceEntry(resource));
       }
     }
   }

@@ -20,7 +20,7 @@ import {
 import { TASK_CANCEL, TASK_STATUS } from "../protocol/not_yet.ts";
 import {
   type ListedTool,
-  listTool,
+  toolEntry,
   withSecuritySchemes,
 } from "./descriptions.ts";
 import { MAX_ISSUES } from "../protocol/results.ts";
@@ -76,7 +76,7 @@ export function compileTool(
   metaOf: MetaOf,
 ): { compiled: CompiledTool; listed: ListedTool } {
   const handOver = tool.handOver ?? defaults.handOver;
-  const own = listTool(tool);
+  const own = toolEntry(tool);
   const meta = metaOf(tool, own);
   const plain = meta
     ? { ...own, _meta: { ...meta, ...own._meta as JsonObject | undefined } }
@@ -146,7 +146,7 @@ export function listTaskTools(
 }
 
 /** True if a call of the tool may become a task. */
-export function mayOutlast(
+export function mayBecomeTask(
   { handOverMilliseconds }: { handOverMilliseconds: number },
 ): boolean {
   return handOverMilliseconds > 0;
@@ -156,7 +156,7 @@ export function mayOutlast(
 export function wantsTaskTools(
   tool: Pick<CompiledTool, "handOverMilliseconds" | "isDeclaredLong">,
 ): boolean {
-  return mayOutlast(tool) && tool.isDeclaredLong;
+  return mayBecomeTask(tool) && tool.isDeclaredLong;
 }
 
 /**

@@ -25,7 +25,7 @@ export type ListedTool = JsonObject & {
  *
  * @throws {Error} for a schema that JSON Schema cannot express
  */
-export function listTool(tool: Tool): ListedTool {
+export function toolEntry(tool: Tool): ListedTool {
   const { input, output, annotations } = tool;
   const inputSchema: JsonObject = input
     ? toJsonSchema(input, "input")
@@ -76,7 +76,7 @@ export function withObjectOutput(listed: JsonObject): JsonObject {
   return rest;
 }
 
-export function listPrompt(prompt: Prompt): JsonObject {
+export function promptEntry(prompt: Prompt): JsonObject {
   const { properties = {}, required = [] } = prompt.args
     ? toJsonSchema(prompt.args, "input")
     : {};
@@ -102,14 +102,14 @@ function textsOf(argument: string, words: JsonObject): JsonObject {
   return words;
 }
 
-export function listResource(resource: Resource): JsonObject {
+export function resourceEntry(resource: Resource): JsonObject {
   const { uri, mimeType, annotations, size } = resource;
   return { uri, ...describe(resource), mimeType, annotations, size };
 }
 
 /** Makes the entry of a resource template in `resources/templates/list`. */
-export function listTemplate(resource: Resource): JsonObject {
-  const { uri, size: _, ...rest } = listResource(resource);
+export function templateEntry(resource: Resource): JsonObject {
+  const { uri, size: _, ...rest } = resourceEntry(resource);
   return { uriTemplate: uri, ...rest };
 }
 

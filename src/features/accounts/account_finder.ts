@@ -19,7 +19,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Found } from "../../core/kv/database.ts";
 import { untilReachable } from "../../core/kv/operations.ts";
 import type { Asking } from "../../core/mcp/exchange/asking.ts";
-import { type Acting, follow } from "../../core/mcp/exchange/author_code.ts";
+import { type Acting, andThen } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import type {
@@ -110,7 +110,7 @@ export function findAccounts(
       : undefined;
     const find = () =>
       isDurable ? undefined : withToolErrors(accounts.find(asking));
-    return follow(checking, () => follow(find(), () => accounts));
+    return andThen(checking, () => andThen(find(), () => accounts));
   };
   const found = (
     upstream?: UpstreamAccounts,
@@ -152,13 +152,13 @@ export function findAccounts(
   const as = (accounts?: CallAccounts) =>
     hasSeveral(item.needs) ? sturdy(() => accounts!.findName()) : undefined;
   // A promise for each step would cost a quick call a fifth of its time.
-  return follow(
+  return andThen(
     upstream,
     (upstream) =>
-      follow(
+      andThen(
         connect(),
         (accounts) =>
-          follow(as(accounts), (as) => found(upstream, accounts, as)),
+          andThen(as(accounts), (as) => found(upstream, accounts, as)),
       ),
   );
 }
@@ -245,7 +245,7 @@ class CallAccounts {
    * @throws {ToolError} if the person does not connect one
    */
   find(asking: Asking): MaybePromise<void> {
-    return follow(this.#missing(), (missing) => {
+    return andThen(this.#missing(), (missing) => {
       if (missing.size > 0) return this.#ask(missing, asking);
     });
   }
@@ -353,11 +353,11 @@ class CallAccounts {
   /** Makes the {@linkcode Account} through which the tool uses a service. */
   at(service: ConnectableService, acting: Acting, context: Context): Account {
     const open = () =>
-      follow(this.#all(), (all) => {
+      andThen(this.#all(), (all) => {
         const found = this.#pick(service, all);
         const opening = found && (this.#keys.opened(service, found) ??
           withToolErrors(this.#keys.open(service, found)));
-        return follow(opening, (key) => {
+        return andThen(opening, (key) => {
           if (found === undefined || key === undefined) throw gone(service);
           const { context: { client: { info } }, asked: { item } } = this;
           const client = info?.name.slice(0, MAX_NAME_CHARACTERS);
@@ -388,7 +388,7 @@ class CallAccounts {
       get fetch() {
         return fetch ??= acting.fetch(send());
       },
-      reveal: () => acting.do(() => follow(open(), ({ key }) => key)),
+      reveal: () => acting.do(() => andThen(open(), ({ key }) => key)),
       /** The words for `callApi`'s errors, and the keys that it hides. */
       title: titleOf(service),
       given: givenTo(CallContext.codeOf(context)!),
@@ -415,7 +415,7 @@ class CallAccounts {
     { isFresh = false, isForWork = false } = {},
   ): MaybePromise<Missing> {
     const { services } = this.asked;
-    return follow(this.#all(isFresh), (all) => {
+    return andThen(this.#all(isFresh), (all) => {
       const own = services.map((service) => this.#pick(service, all));
       const open = own.map((it, nth) =>
         it !== undefined && it.value.refusedAt === undefined &&
@@ -423,7 +423,7 @@ class CallAccounts {
           this.#keys.isThere(services[nth], it, isForWork))
       );
       const waits = open.some((it) => it instanceof Promise);
-      return follow(waits ? Promise.all(open) : open, (open) => {
+      return andThen(waits ? Promise.all(open) : open, (open) => {
         const missing: Missing = new Map();
         services.forEach((service, nth) => {
           const begun = this.#begun.get(service.name);

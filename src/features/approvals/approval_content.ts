@@ -11,7 +11,7 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { within } from "../../core/clock.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
-import { listTool } from "../../core/catalogue/descriptions.ts";
+import { toolEntry } from "../../core/catalogue/descriptions.ts";
 import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
 import { LINKS_META } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/results.ts";
@@ -47,7 +47,7 @@ const AUTHOR_MILLISECONDS = 5_000;
 export function definitionOf(version: string, tool: CompiledTool): string {
   const { scopes = [], needs = {} } = tool;
   const services = Object.values(needs).map(({ name }) => name);
-  return canonicalJson([version, listTool(tool), scopes, services]);
+  return canonicalJson([version, toolEntry(tool), scopes, services]);
 }
 
 /** Waits for an author's function, with a time limit. */

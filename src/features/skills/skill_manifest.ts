@@ -9,7 +9,7 @@ import type { Resource } from "../../authoring/resource.ts";
 import type { Skill } from "../../authoring/skill.ts";
 import { sha256Hex } from "../../core/crypto/crypto.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
-import { listResource } from "../../core/catalogue/descriptions.ts";
+import { resourceEntry } from "../../core/catalogue/descriptions.ts";
 import { MAX_URI_CHARACTERS } from "../../core/catalogue/uri_template.ts";
 
 /** The name by which servers declare the skills extension. */
@@ -203,7 +203,7 @@ function directoriesOf(
     return directory;
   }
   for (const file of files) {
-    directoryAt(splitPath(file.uri)[0]).resources.push(listResource(file));
+    directoryAt(splitPath(file.uri)[0]).resources.push(resourceEntry(file));
   }
   return directories;
 }

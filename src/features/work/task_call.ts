@@ -9,12 +9,12 @@ import type { MaybePromise } from "../../authoring/service.ts";
 import {
   type CompiledTool,
   isAlwaysTask,
-  mayOutlast,
+  mayBecomeTask,
   type ParsedInput,
   parseInput,
 } from "../../core/catalogue/compiled_tool.ts";
 import type { Answer } from "../../core/mcp/exchange/answer.ts";
-import { follow } from "../../core/mcp/exchange/author_code.ts";
+import { andThen } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import type {
@@ -76,7 +76,7 @@ export const taskCalls: LongCalls = {
     const next = (tools: ReadonlySet<string>): MaybePromise<
       Answer | undefined
     > => tools.has(tool.name) ? repeat(own, tool) : undefined;
-    return follow(long, next);
+    return andThen(long, next);
   },
 
   taskOf(call, tool) {
@@ -86,7 +86,7 @@ export const taskCalls: LongCalls = {
         answerWithTask(call, await startTask(toolCall, own));
     }
     if (!isAlwaysTask(tool)) return undefined;
-    if (!mayOutlast(tool)) {
+    if (!mayBecomeTask(tool)) {
       if (!call.stateless) {
         throw invalidParams(
           `${tool.name} runs as a task, which this client does not support`,
@@ -98,7 +98,7 @@ export const taskCalls: LongCalls = {
   },
 
   watch(call, tool, running) {
-    if (!mayOutlast(tool)) return;
+    if (!mayBecomeTask(tool)) return;
     call.watch.onBeat = handOverInTime(call as LastingCall, tool, running);
   },
 
@@ -291,7 +291,7 @@ function isFree(call: LastingCall, tool: CompiledTool): boolean {
 
 /** True if the client needs a repeat to get the result of a long call. */
 export function isRepeatable(call: Call, tool: CompiledTool): boolean {
-  return call.catalogue.taskTools.size === 0 && mayOutlast(tool) &&
+  return call.catalogue.taskTools.size === 0 && mayBecomeTask(tool) &&
     !hasTasks(call);
 }
 
@@ -384,7 +384,7 @@ export function durableWorkOf(
       };
       const run = async () =>
         await (tool.input
-          ? follow(parseInput(tool.input, input), next)
+          ? andThen(parseInput(tool.input, input), next)
           : next({ success: true, data: input }));
       return await (telemetry ? telemetry.task(name, run) : run());
     },

@@ -36,16 +36,17 @@ function warningFor(reason: unknown): string | undefined {
  * object with `then`, such as a query builder, is awaited first. Other values
  * are passed on at once, because a promise for each step would make a quick
  * call a fifth slower.
- * @param codeOf returns the author's code; if that is interrupted, `follow`
+ * @param codeOf returns the author's code; if that is interrupted, `andThen`
  * stops waiting
  */
-export function follow<T, R>(
+export function andThen<T, R>(
   value: T | PromiseLike<T>,
   next: (value: T) => MaybePromise<R>,
   codeOf?: () => AuthorCode | undefined,
 ): MaybePromise<R> {
   if (!isThenable(value)) return next(value);
-  return codeOf?.()?.follow(value, next) ?? Promise.resolve(value).then(next);
+  return codeOf?.()?.andThen(value, next) ??
+    Promise.resolve(value).then(next);
 }
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
@@ -96,7 +97,7 @@ export class AuthorCode {
    * comes first, rejects with its reason. The later result is dropped, with a
    * warning.
    */
-  follow<T, R>(
+  andThen<T, R>(
     value: PromiseLike<T>,
     next: (value: T) => MaybePromise<R>,
   ): Promise<R> {

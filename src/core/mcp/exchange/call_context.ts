@@ -17,7 +17,7 @@ import type { Caller, Upstream } from "../../caller.ts";
 import type { JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../../protocol/request_meta.ts";
 import { Asking } from "./asking.ts";
-import { Acting, type AuthorCode, follow } from "./author_code.ts";
+import { Acting, andThen, type AuthorCode } from "./author_code.ts";
 import type { DurableContext, Work } from "./work.ts";
 
 const STEP_CALL = {
@@ -135,12 +135,12 @@ export class CallContext implements Context {
    * Calls `next` with the result of an author's function, like {@linkcode
    * follow}. Rejects if the function is interrupted first.
    */
-  static follow<T, R>(
+  static andThen<T, R>(
     context: Context,
     value: T | PromiseLike<T>,
     next: (value: T) => MaybePromise<R>,
   ): MaybePromise<R> {
-    return follow(value, next, () => CallContext.codeOf(context));
+    return andThen(value, next, () => CallContext.codeOf(context));
   }
 
   get caller(): Caller {

@@ -100,7 +100,7 @@ export function callWithNeeds<I extends JsonObject, R>(
   read: (own: I) => MaybePromise<R>,
 ): MaybePromise<R> {
   if (!needs) return read(input);
-  return CallContext.follow(
+  return CallContext.andThen(
     context,
     engine.findNeeds(context, { name, needs }, input, finding),
     (found) => {

@@ -25,7 +25,7 @@ export async function complete(call: Call): Promise<Answer> {
   for (const name of ["progress", "ask", "sample", "roots"]) {
     Object.defineProperty(context, name, { value: undefined });
   }
-  return await CallContext.follow(
+  return await CallContext.andThen(
     context,
     completionValues(
       catalogue,

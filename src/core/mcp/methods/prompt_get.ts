@@ -28,7 +28,7 @@ export async function getPrompt(call: Call): Promise<Answer> {
   }
   const { description } = prompt;
   const args = await parseArguments(prompt, argumentsOf(params));
-  return await CallContext.follow(
+  return await CallContext.andThen(
     context,
     callWithNeeds(call, prompt, args, "ask", (own) => prompt.get(own, context)),
     (answer) => ({

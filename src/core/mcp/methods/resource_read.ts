@@ -42,7 +42,7 @@ export async function readResource(call: Call): Promise<Answer> {
   if (!found) throw missing();
   const { resource, variables } = found;
   const { ttlSeconds = 0, cacheScope = "private" } = resource;
-  return await CallContext.follow(
+  return await CallContext.andThen(
     context,
     // A variable may be called `account`, so `read` gets all variables.
     callWithNeeds(

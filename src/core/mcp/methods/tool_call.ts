@@ -8,7 +8,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { MaybePromise } from "../../../authoring/service.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
-import { follow } from "../exchange/author_code.ts";
+import { andThen } from "../exchange/author_code.ts";
 import type { Call } from "../exchange/call.ts";
 import {
   type CompiledTool,
@@ -42,12 +42,15 @@ export function findNeeds(
 ): MaybePromise<void> {
   const { tool, input, call: { engine } } = toolCall;
   const item = tool as CompiledTool & ItemWithNeeds;
-  return follow(engine.findNeeds(context, item, input, finding), (found) => {
-    toolCall.found = found;
-    toolCall.account = found.account;
-    toolCall.input = found.own(input);
-    found.bind(context);
-  });
+  return andThen(
+    engine.findNeeds(context, item, input, finding),
+    (found) => {
+      toolCall.found = found;
+      toolCall.account = found.account;
+      toolCall.input = found.own(input);
+      found.bind(context);
+    },
+  );
 }
 
 /**
@@ -94,12 +97,12 @@ function run(
   { tool, input, prepared, found, call }: ToolRun,
   context: Context,
 ): MaybePromise<CallToolResult> {
-  return CallContext.follow(
+  return CallContext.andThen(
     context,
     tool.run(input, context, prepared),
     (output) => {
       const result = toolResult(tool, output, call);
-      return found?.sign ? follow(result, found.sign) : result;
+      return found?.sign ? andThen(result, found.sign) : result;
     },
   );
 }
@@ -119,7 +122,7 @@ function toolResult(
   const { data, extra } = output instanceof ResultWith
     ? output
     : { data: output, extra: undefined };
-  return follow(parseBy(schema, data), (parsed) => {
+  return andThen(parseBy(schema, data), (parsed) => {
     if (parsed.success) {
       const asStructured = stateless || hasObjectOutput;
       return structuredResult(parsed.data, asStructured, extra);
@@ -153,7 +156,7 @@ class ToolCall implements PreparedCall {
     if (running instanceof Promise) {
       call.engine.longCalls?.watch(call, tool, running);
     }
-    return follow(running, (result) => print(call, result));
+    return andThen(running, (result) => print(call, result));
   }
 }
 
@@ -171,7 +174,7 @@ export function callTool(call: EngineCall): MaybePromise<Answer> {
     if (own) return own(call);
     throw invalidParams(`Unknown tool: ${shown(name)}`);
   }
-  return follow(
+  return andThen(
     longCalls?.repeat(call, tool),
     (answer) => answer ?? begin(call, tool),
   );
@@ -186,7 +189,7 @@ function begin(call: EngineCall, tool: CompiledTool): MaybePromise<Answer> {
     parsed.success
       ? start(new ToolCall(tool, parsed.data as JsonObject, call))
       : print(call, errorResult(inputErrorText(parsed.error, parsed.hasMore)));
-  return follow(parseInput(tool.input, input), next);
+  return andThen(parseInput(tool.input, input), next);
 }
 
 export function print(
@@ -203,7 +206,7 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
   const { tool, found, call: { context } } = toolCall;
   if (tool.needs && !found) {
     const finding = findNeeds(toolCall, context, "ask");
-    return CallContext.follow(context, finding, () => start(toolCall));
+    return CallContext.andThen(context, finding, () => start(toolCall));
   }
   if (tool.limit) return startLimited(toolCall);
   if (tool.task || tool.prepare) return prepare(toolCall);
@@ -232,7 +235,7 @@ async function startLimited(toolCall: ToolCall): Promise<Answer> {
 async function prepare(toolCall: ToolCall): Promise<Answer> {
   const { tool, input, call, call: { context } } = toolCall;
   const inTask = call.engine.longCalls?.taskOf(call, tool);
-  toolCall.prepared = await CallContext.follow(
+  toolCall.prepared = await CallContext.andThen(
     context,
     tool.prepare?.(input, context),
     (prepared) => prepared,

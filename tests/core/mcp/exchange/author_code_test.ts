@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
   abortSafely,
+  andThen,
   AuthorCode,
-  follow,
 } from "../../../../src/core/mcp/exchange/author_code.ts";
 import { givenTo } from "../../../../src/core/mcp/exchange/given_keys.ts";
 import { ChallengeError } from "../../../../src/core/errors.ts";
@@ -21,14 +21,17 @@ function oneRun() {
   return { run: new AuthorCode((message) => late.push(message)), late };
 }
 
-Deno.test("follow() goes on with what the code gives, throws, or makes of it", async () => {
+Deno.test("andThen() goes on with what the code gives, throws, or makes of it", async () => {
   const { run, late } = oneRun();
-  assert.equal(await run.follow(Promise.resolve(1), (n) => n + 1), 2);
+  assert.equal(await run.andThen(Promise.resolve(1), (n) => n + 1), 2);
   const failed = Promise.reject(new Error("broken"));
-  await assert.rejects(async () => await run.follow(failed, () => 1), /broken/);
+  await assert.rejects(
+    async () => await run.andThen(failed, () => 1),
+    /broken/,
+  );
   await assert.rejects(
     async () =>
-      await run.follow(Promise.resolve(1), () => {
+      await run.andThen(Promise.resolve(1), () => {
         throw new Error("unfit");
       }),
     /unfit/,
@@ -48,14 +51,14 @@ Deno.test("interrupt() ends every wait, and its promise settles for no one", asy
       steps.push("finally");
     }
   };
-  const hook = async () => await run.follow(code(), () => 1);
+  const hook = async () => await run.andThen(code(), () => 1);
   await assert.rejects(async () => await run.wait(hook()), REASON);
   await settled();
   assert.deepEqual([steps, late], [[], []]);
   run.interrupt(new Error("another"));
   assert.equal(run.reason, REASON);
   // Work that begins after that is not waited for either.
-  await assert.rejects(run.follow(Promise.resolve(1), (n) => n), REASON);
+  await assert.rejects(run.andThen(Promise.resolve(1), (n) => n), REASON);
 });
 
 Deno.test("a run that goes on though interrupted is told once, and gives nothing", async () => {
@@ -64,7 +67,7 @@ Deno.test("a run that goes on though interrupted is told once, and gives nothing
   assert.deepEqual(late, []);
   let isUsed = false;
   const code = Promise.withResolvers<number>();
-  const followed = run.follow(code.promise, () => isUsed = true);
+  const followed = run.andThen(code.promise, () => isUsed = true);
   run.interrupt(REASON);
   await assert.rejects(followed, REASON);
   code.resolve(1);
@@ -86,20 +89,20 @@ Deno.test("a run that goes on after its sign-in ended is told, and one that was 
   assert.deepEqual(cancelled.late, []);
 });
 
-Deno.test("follow() goes on at once with a value that is here, and waits for whatever has a then()", async () => {
+Deno.test("andThen() goes on at once with a value that is here, and waits for whatever has a then()", async () => {
   const double = (value: number) => value * 2;
-  assert.equal(follow(2, double), 4);
-  assert.equal(follow(undefined, () => 1), 1);
-  assert.equal(follow(null, () => 1), 1);
+  assert.equal(andThen(2, double), 4);
+  assert.equal(andThen(undefined, () => 1), 1);
+  assert.equal(andThen(null, () => 1), 1);
   const query: PromiseLike<number> = {
     then: (resolve, reject) => Promise.resolve(2).then(resolve, reject),
   };
   for (const run of [undefined, oneRun().run]) {
-    const doubled = follow(query, double, () => run);
+    const doubled = andThen(query, double, () => run);
     assert.ok(doubled instanceof Promise);
     assert.equal(await doubled, 4);
     const failed = Promise.reject(new TypeError("no"));
-    await assert.rejects(async () => await follow(failed, double, () => run));
+    await assert.rejects(async () => await andThen(failed, double, () => run));
   }
 });
 
@@ -117,7 +120,7 @@ Deno.test("what waits for an interrupted run is collected", async () => {
         held.n++;
       }
     };
-    await assert.rejects(run.follow(code(), () => {}), REASON);
+    await assert.rejects(run.andThen(code(), () => {}), REASON);
   }
   for (let n = 0; n < 100; n++) await ask(n);
   const deadline = performance.now() + 30_000;
