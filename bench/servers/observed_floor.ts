@@ -14,7 +14,7 @@ import {
 } from "@opentelemetry/api";
 import {
   makeInstruments,
-  TRANSPORT,
+  TRANSPORT_ATTRIBUTES,
 } from "../../src/core/telemetry/instruments.ts";
 import { LinkedContext } from "../../src/core/telemetry/tally.ts";
 import { port } from "../peers/health.mjs";
@@ -23,7 +23,7 @@ import { answer } from "./floor.ts";
 const TALLY = createContextKey("tally");
 const OPERATION: Attributes = {
   "mcp.method.name": "tools/call",
-  ...TRANSPORT,
+  ...TRANSPORT_ATTRIBUTES,
   "gen_ai.tool.name": "echo",
   "gen_ai.operation.name": "execute_tool",
   "mcp.protocol.version": "2026-07-28",

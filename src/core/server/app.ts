@@ -39,7 +39,7 @@ import { signInAt } from "./sign_in.ts";
 import { routePath } from "@hono/hono/route";
 import { printAddress } from "../net/address.ts";
 import { telemetry } from "../telemetry/current.ts";
-import { methodName } from "../telemetry/redaction.ts";
+import { knownMethodName } from "../telemetry/redaction.ts";
 import { longMessageBudget, networkKey } from "../mcp/exchange/limits.ts";
 import {
   BODY_SECONDS,
@@ -71,7 +71,7 @@ function requestLog(log: Logger): MiddlewareHandler<AppEnv> {
       clientId: c.get("clientId"),
       grantId: c.get("grantId"),
       address: address && printAddress(address),
-      method: `${methodName(c.req.method)} ${routePath(c, -1)}`,
+      method: `${knownMethodName(c.req.method)} ${routePath(c, -1)}`,
       status: c.res.status,
       durationMilliseconds: Math.round(performance.now() - startedMilliseconds),
       outcome,

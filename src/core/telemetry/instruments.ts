@@ -28,7 +28,7 @@ const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 const DATABASE_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 /** The attributes of the transport, which all MCP messages share. */
-export const TRANSPORT = {
+export const TRANSPORT_ATTRIBUTES = {
   "network.protocol.name": "http",
   "network.transport": "tcp",
 } as const;
@@ -90,7 +90,7 @@ interface Observation<T> {
 export async function observe<T>(
   tracer: Tracer,
   work: () => Promise<T>,
-  { span: named, attributes, histogram, errorType = typeOf, errorIn }:
+  { span: named, attributes, histogram, errorType = errorClassOf, errorIn }:
     Observation<T>,
 ): Promise<T> {
   const startedMilliseconds = performance.now();
@@ -127,7 +127,7 @@ export async function observe<T>(
  * Returns the class of an exception. The message is not used, because it may
  * contain text from anyone.
  */
-export function typeOf(error: unknown): string {
+export function errorClassOf(error: unknown): string {
   const name = errorNameOf(error) ?? "";
   return /^\w{1,64}$/.test(name) ? name : "_OTHER";
 }

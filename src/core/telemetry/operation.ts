@@ -17,7 +17,7 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { type Instruments, TRANSPORT } from "./instruments.ts";
+import { type Instruments, TRANSPORT_ATTRIBUTES } from "./instruments.ts";
 import { Tally } from "./tally.ts";
 
 export interface MessageFacts {
@@ -140,7 +140,10 @@ export class Operation {
 function knownAttributes(
   { method, tool, prompt, revision }: MessageFacts,
 ): Attributes {
-  const attributes: Attributes = { "mcp.method.name": method, ...TRANSPORT };
+  const attributes: Attributes = {
+    "mcp.method.name": method,
+    ...TRANSPORT_ATTRIBUTES,
+  };
   if (tool !== undefined) attributes["gen_ai.tool.name"] = tool;
   if (prompt !== undefined) attributes["gen_ai.prompt.name"] = prompt;
   if (method === "tools/call") {

@@ -51,6 +51,6 @@ export function redactAttribute(
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
 /** Returns the name of a standard method; `HTTP` for any other. */
-export function methodName(method: string): string {
+export function knownMethodName(method: string): string {
   return METHODS.test(method) ? method : "HTTP";
 }

@@ -13,14 +13,14 @@ import {
   trace,
 } from "@opentelemetry/api";
 import {
+  errorClassOf,
   type Instruments,
   makeInstruments,
   observe,
-  TRANSPORT,
-  typeOf,
+  TRANSPORT_ATTRIBUTES,
 } from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
-import { methodName, redactSpansLike } from "./redaction.ts";
+import { knownMethodName, redactSpansLike } from "./redaction.ts";
 import { Tally } from "./tally.ts";
 
 export type { MessageFacts, Operation } from "./operation.ts";
@@ -71,8 +71,8 @@ export class Telemetry {
     method: string,
     serve: () => Response | Promise<Response>,
   ): Promise<Response> {
-    const isKnown = method === methodName(method);
-    if (!isKnown) trace.getActiveSpan()?.updateName(methodName(method));
+    const isKnown = method === knownMethodName(method);
+    if (!isKnown) trace.getActiveSpan()?.updateName(knownMethodName(method));
     const active = context.active();
     const received = propagation.getBaggage(active)
       ? propagation.deleteBaggage(active)
@@ -96,7 +96,7 @@ export class Telemetry {
   nameRoute(method: string, route: string): void {
     if (Tally.current) Tally.current.route = route;
     const span = trace.getActiveSpan();
-    span?.updateName(`${methodName(method)} ${route}`);
+    span?.updateName(`${knownMethodName(method)} ${route}`);
     span?.setAttribute("http.route", route);
   }
 
@@ -134,7 +134,7 @@ export class Telemetry {
       // Clocks of two machines may differ.
       Math.max(0, milliseconds / 1000),
       {
-        ...TRANSPORT,
+        ...TRANSPORT_ATTRIBUTES,
         "mcp.protocol.version": revision,
         "tool_server.outcome": outcome,
       },
@@ -171,7 +171,9 @@ export class Telemetry {
       attributes: { "gen_ai.tool.name": tool },
       histogram: this.#instruments.tasks,
       errorType: (error) =>
-        typeOf(error) === "ToolError" ? "tool_error" : typeOf(error),
+        errorClassOf(error) === "ToolError"
+          ? "tool_error"
+          : errorClassOf(error),
       errorIn: (result) =>
         "isError" in result && result.isError ? "tool_error" : undefined,
     });
