@@ -177,8 +177,8 @@ export function askingWords(
 }
 
 /**
- * A run that another call with the same arguments has begun, and may not have
- * ended if `outcome` is undefined.
+ * A run that another call with the same arguments has begun. If `outcome` is
+ * undefined, the run may not have ended.
  */
 export type UnknownOutcome =
   & { action: "unknown"; begunAt: number; address: string }

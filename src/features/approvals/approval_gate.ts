@@ -83,7 +83,7 @@ export function approvalGate(
     const { caller, durable, startedMilliseconds } = work;
     const { by, passkey, expiresIn = APPROVAL_SECONDS } = tool.approval ?? {};
     const scope = typeof by === "object" ? by.scope : undefined;
-    // Callers without a connection may be many people.
+    // If a credential has no client ID and no grant, many people may share it.
     const mayAsk = scope === undefined
       ? waitPages && hasPage(caller, waitPages)
       : (caller.clientId ?? caller.grantId) !== undefined;
@@ -98,13 +98,14 @@ export function approvalGate(
         `These arguments are too long to be approved: they may have ${MAX_BYTES} bytes as JSON. It was not run.`,
       );
     }
-    // Work that has begun, and needs an approval only since the operator's
-    // change, must not end because no one looks for a while.
+    // The operator may have required the approval after the work began. Such
+    // work must not end because no one answers for a while.
     const seconds = durable?.isUnderWay ? MAX_APPROVAL_SECONDS : expiresIn;
     const definition = definitionOf(version, tool);
     const accounts = found?.approving?.() ?? [];
     const ids = accounts.map(({ id }) => id);
-    // A remembered approval would end with the token of an unnamed client.
+    // For a JWT that names no client, a remembered approval would allow calls
+    // with this token only.
     const isRememberable = caller.tokenId === undefined && !durable?.isKept;
     const offer = scope === undefined && isRememberable
       ? await offerOf(tool, input)
@@ -211,7 +212,8 @@ export function approvalGate(
       await end(result.isError ? "tool_error" : "ok", result);
       return result;
     } catch (error) {
-      // If the run was interrupted, it was put back, or its end is not known.
+      // The run was interrupted: its approval can be used again, or its end is
+      // not known.
       if (work.authorCode?.reason !== undefined) throw error;
       await (error instanceof ToolError
         ? end("tool_error", errorResult(error.message))
@@ -229,7 +231,10 @@ function nameOf(...parts: unknown[]): Promise<string> {
   return fingerprintOfLong(canonicalJson(parts));
 }
 
-/** Makes the part of an approval's record by which it is found again. */
+/**
+ * Makes the part of an approval's record by which later calls find the
+ * approval.
+ */
 async function waitingOf(
   { tool }: ToolRun,
   work: Work,

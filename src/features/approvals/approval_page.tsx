@@ -86,7 +86,10 @@ export function harmlessLine(text: string): string {
  */
 const MAX_INDENT = 16;
 
-/** Line ends with an indent, and what is escaped in arguments. */
+/**
+ * Matches line ends with their indent, and characters that are escaped in
+ * arguments.
+ */
 const HIDING = new RegExp(
   String.raw`\n *| (?= )|(?! )[\p{C}\p{Z}\p{M}${BLANKS}]`,
   "gu",

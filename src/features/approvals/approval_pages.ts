@@ -195,8 +195,8 @@ export function approvalEndpoints(services: AccountPageServices) {
           remembers: form.get("remember") === "on" && !!offers(toApprove),
         }
         : { action: "decline", ...by, reason };
-      // If no approval was found above, no passkey was checked. Then nothing is
-      // approved, even if the connection is resumed just then.
+      // If no approval was found above, no passkey was checked. Nothing is
+      // approved then, even if the connection is resumed in this moment.
       const mayCount = said !== "approve" || toApprove;
       const approval = said === "looked"
         ? await approvals.look(id, approver)

@@ -1,6 +1,6 @@
 /**
- * Settings with which no one can approve calls, or not everyone who should, for
- * a warning at the start and for `GET /ready`.
+ * Finds settings with which no one can approve calls, or not everyone who
+ * should. They are logged as a warning at the start, and shown by `GET /ready`.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { lacksSignIn } from "./approval_content.ts";
 import { isNumeric } from "./passkeys.ts";
 
 /**
- * Returns the errors, and for the log the tools or scopes that they concern.
+ * Returns each error and, for the log, the tools or scopes that it concerns.
  */
 export function approvalFaults(
   config: Config,

@@ -169,8 +169,8 @@ export function callApprovals(
     find: async (it: Waiting) => approvalOf(await waits.findSame(it)),
 
     /**
-     * Finds the approval that work asked for, even if it would ask differently
-     * now.
+     * Finds the approval that work has asked for, even if the work would ask
+     * for another one now.
      */
     findAsked: async (it: Waiting) => approvalOf(await waits.findByAsker(it)),
 
@@ -340,8 +340,8 @@ export function callApprovals(
       const clientName = approval.clientName ?? approval.clientId;
       const of = { tool, clientName };
       const isRefused = pressed.action === "decline";
-      // Every answer changes the head, so that two at once cannot both become
-      // the last remembered approval.
+      // Every answer changes this head. So two answers at once cannot both
+      // store a remembered approval if there is room for only one.
       const head = await database.get(waitsOfKey(subject));
       const writeEntry = !isRefused && pressed.remembers && offer &&
         await remembered.hasRoom(subject) &&
@@ -361,8 +361,9 @@ export function callApprovals(
           writeReceipt(transaction);
           if (writeEntry) writeEntry(transaction.check(head));
         },
-        // The stored answer that this one may replace, as it is encrypted: a
-        // refusal that the person has seen. No stored answer is empty.
+        // The encrypted text of the stored answer that may be replaced: a
+        // refusal that the person has seen. Empty if none may be, because no
+        // stored answer is empty.
         isRefused || !isToBeDecided(approval)
           ? ""
           : (seen ?? approval).sealedAnswer,
@@ -449,7 +450,9 @@ export function callApprovals(
     },
   };
 
-  /** Stores an end. If the database is away, retries in the background. */
+  /**
+   * Stores an end. If the database does not respond, retries in the background.
+   */
   async function noteEnd(note: () => Promise<void>): Promise<void> {
     const again = () => untilReachable(note, { signal: database.closing });
     await note().catch(() => database.background(again));
@@ -463,7 +466,7 @@ export function callApprovals(
     let isFirst = true;
     await changeBegun({ key }, async (record, transaction) => {
       const { outcome: told, endedAt } = record.approval!;
-      // A run may end after a person has looked.
+      // A run may end after a person has closed it by `look`.
       const isLate = told === "unknown" && outcome !== told;
       isFirst = endedAt === undefined || isLate;
       if (!isFirst) return undefined;

@@ -90,8 +90,8 @@ export function isToBeLookedAt(
 }
 
 /**
- * Finds the last approved run with the same arguments, whichever call or plain
- * task asked for it.
+ * Finds the last approved run of a tool with the same arguments, whether a task
+ * or a call without one asked for it.
  */
 export function approvedRuns(
   waits: WaitStore,

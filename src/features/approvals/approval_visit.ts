@@ -167,7 +167,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #close(approval: CallApproval): Promise<boolean> {
     const closed = await this.#do(() => this.approvals.close(approval));
     const { tool, approval: { seconds } } = approval;
-    // Null if another call has reported it.
+    // Null: the approval is gone, and another call has reported that.
     if (closed === undefined) {
       this.report("expired", { tool, seconds }, runAndCaller(this.work));
     }
@@ -252,14 +252,18 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return isWithdrawn;
   }
 
-  /** Marks the run as begun. Returns false if an earlier run of it did. */
+  /**
+   * Marks the run as begun. Returns false if it was already marked, by an
+   * earlier run of the same work.
+   */
   async isBeginning(): Promise<boolean> {
     if (this.#begun) return true;
     const { approvals } = this;
-    // If the database is away, the end of the run marks it.
+    // If the database does not respond now, `end` marks the run as begun.
     let isFirst = this.#approval !== undefined;
-    // Durable work continues by its stored steps, so its mark is only for the
-    // page. The process that got the answer may have died before the mark.
+    // Durable work continues by its stored steps, and its mark is only shown on
+    // the page. So a mark may be missing: the process that got the answer may
+    // have died before it wrote the mark.
     await bestEffort(async () => {
       const approval = this.#approval ??
         await approvals.findAsked(this.of.waiting);
@@ -353,7 +357,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     return `${this.of.pages.baseUrl}/approve/${id}`;
   }
 
-  /** Runs an operation, retried in a task until the database is back. */
+  /** Runs an operation. In a task, retries it until the database responds. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     const { work } = this;
     return this.#isTask ? untilReachable(operation, work) : operation();

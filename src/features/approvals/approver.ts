@@ -1,6 +1,5 @@
 /**
- * The people who open the pages of approvals, and the callers whose calls wait:
- * who may answer which.
+ * Decides which person may answer which approval.
  *
  * @module
  */
@@ -52,8 +51,9 @@ export const isTakenBack = (
   scope !== undefined && answer?.action === "decline" && answer.by === subject;
 
 /**
- * True if an approval can still be answered: it is open, or was refused by a
- * person who may approve it, and no task ended with the refusal.
+ * True if an approval can still be answered: it is open, or a person who may
+ * approve it has refused it. A task's approval is not answered again, because
+ * the refusal ended the task.
  */
 export function isToBeDecided(it: CallApproval): boolean {
   const { state, answer, pageTask } = it;

@@ -13,9 +13,10 @@ import { passkeysGoneKey, passkeysKey } from "../../core/kv/keys.ts";
 export const PASSKEYS_SECONDS = 366 * 24 * 60 * 60;
 
 /**
- * The seconds before a further passkey can approve. After a passkey was
- * removed, approvals need one for as long, even if none is left. So someone who
- * gets hold of a browser cannot take over at once.
+ * The seconds before a person's second or later passkey can approve. For as
+ * long after the removal of a passkey, approvals need a passkey, even if the
+ * person has none left. So someone who gets hold of a browser cannot take over
+ * at once.
  */
 const DELAY_SECONDS = 24 * 60 * 60;
 

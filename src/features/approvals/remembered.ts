@@ -19,7 +19,8 @@ import { findGrant } from "../questions/wait_record.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /**
- * The number of a person's remembered approvals from which no more are offered.
+ * The maximum number of a person's remembered approvals. A person who has them
+ * is offered no more.
  */
 const MAX_REMEMBERED = 50;
 

@@ -17,9 +17,9 @@ import type { CallApproval } from "./call_approval.ts";
 import { rememberedStore } from "./remembered.ts";
 
 /**
- * Withdraws an approval, even an answered one, with the remembered approval
- * that its answer stored. Its page then says so. Returns false if it was
- * refused or its run has begun.
+ * Withdraws an approval, even an answered one, and with it the remembered
+ * approval that the answer stored. The approval's page then says so. Returns
+ * false if the call was refused or its run has begun.
  */
 export function withdrawApproval(
   database: Database,
@@ -32,7 +32,8 @@ export function withdrawApproval(
   ) => {
     if (!isFound(entry)) return true;
     const { value } = entry;
-    // A request that failed with status 503 may have begun the run in vain.
+    // A request that failed with status 503 may have set this state without a
+    // run.
     if (value.state === "used") return await withdrawUnused({ key });
     const { answer, payload } = (await read({ key }) ?? {}) as Partial<
       Pick<CallApproval, "answer" | "payload">

@@ -153,7 +153,7 @@ export class PageQuestions implements PersonPages {
     return await (await links).add(link);
   }
 
-  /** Runs an operation, retried in a task until the database is back. */
+  /** Runs an operation. In a task, retries it until the database responds. */
   #do<T>(operation: () => Promise<T>): Promise<T> {
     return this.task ? untilReachable(operation, this.task) : operation();
   }

@@ -52,10 +52,10 @@ export function waitAnswers(
   { sealPart, openPart, readWait }: WaitSeals,
 ) {
   /**
-   * Accepts an answer, once. If its request fails with status 503, the answer
-   * may be sent again until it is used. Returns the wait with its answer.
-   * Undefined if there is no such open wait, or if a check of `extraWrites`
-   * fails.
+   * Accepts an answer, once. If the request that sends the answer ends with
+   * status 503, the answer may be sent again until it is used. Returns the wait
+   * with its answer. Undefined if there is no such open wait, or if a check of
+   * `extraWrites` fails.
    *
    * @param replaced the encrypted answer that may be replaced
    */
@@ -225,10 +225,10 @@ export function waitAnswers(
 }
 
 /**
- * True if the answer of a wait was not withdrawn, and was not used, except by a
- * request that failed with status 503. An approved run whose end is
- * stored is never repeated, because the failed request may be the one that
- * stored the end.
+ * True if a run may take the answer of a wait: it was not withdrawn, and was
+ * not used, or only by a request that failed with status 503. An approved run
+ * whose end is stored is never repeated: the failed request may have stored the
+ * end.
  */
 export async function isToBeTaken(
   database: Database,

@@ -55,8 +55,8 @@ export function noWait(
 }
 
 /**
- * Responds with the sign-in page, from which a person returns to a page of
- * their own.
+ * Responds with the sign-in page, which leads back to the page of a question or
+ * an approval.
  */
 export function signInFor(
   c: Context,
@@ -79,7 +79,7 @@ export function askingClient(
   >,
   services: AccountPageServices,
 ): ClientInWords {
-  // Another issuer made the client's token, so its IDs say nothing here.
+  // Without a grant, another issuer made the token, so its IDs are not ours.
   if (grantId === undefined) return { name: clientId };
   const client = clientInWords({ clientId, clientName }, services);
   // A token that the person made has no client.

@@ -14,8 +14,8 @@ import { expireWait } from "./wait_answer.ts";
 import type { ApprovalState, WaitRecord } from "./wait_record.ts";
 
 /**
- * A number larger than any epoch second. Receipt IDs begin with it minus the
- * time, so that lists begin with the newest receipt.
+ * A number larger than any epoch second. A receipt's ID begins with this number
+ * minus the time, so that lists begin with the newest receipt.
  */
 const LAST_SECOND = 99_999_999_999;
 

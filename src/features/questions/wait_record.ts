@@ -34,8 +34,8 @@ export const MAX_WAIT_BYTES = 20_000;
 export const MAX_WAITS_PER_PERSON = 100;
 
 /**
- * The maximum number of pages with which one client may wait for a person, so
- * that other clients can ask too.
+ * The maximum number of pages on which one client may ask a person at a time,
+ * so that other clients can ask too.
  */
 export const MAX_WAITS_PER_CLIENT = 25;
 
@@ -70,7 +70,7 @@ export interface Waiting {
   clientId?: string;
   /**
    * The grant of the call, or the last grant that used the task. The wait ends
-   * with it.
+   * with this grant.
    */
   grantId?: string;
   /**
@@ -84,7 +84,7 @@ export interface Waiting {
   pageTask?: string;
   /**
    * The name by which the last approved run of the same tool and arguments is
-   * found, whether a call or a plain task asked. Undefined for durable work.
+   * found. Undefined for durable work.
    */
   runs?: string;
   /** Only for approvals. */

@@ -69,10 +69,11 @@ export function waitRoom(
     },
 
     /**
-     * Returns the refused call that makes room for one more wait in a full
-     * list, if it needs room: one of the same client, which would end first.
+     * Undefined if there is room for one more wait. If the list is full,
+     * returns a wait that may be deleted to make room: a refused call of the
+     * same client, the first of them to expire.
      *
-     * @throws {LimitError} if there is no room, nor such a call
+     * @throws {LimitError} if there is no such call either
      */
     check(
       listed: readonly Found<ListedWait>[] | undefined,

@@ -192,7 +192,7 @@ export function makeView<I, O>(
       ...state,
       host: hostInfo,
       can: abilities(has),
-      // A state that arrived before the answer is not overwritten.
+      // A state that arrived before this response is not overwritten.
       status: state.status === "connecting" ? "running" : state.status,
     };
     take(hostContext);

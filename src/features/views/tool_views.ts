@@ -56,7 +56,8 @@ export const toolViews: CatalogueFeature<ToolViews> = () => {
       return {
         part,
         listed: seen.map(({ resource }) => resource),
-        // A conversation may hold the address of another version of a view.
+        // An old conversation may have the URI of an earlier version of a view.
+        // It gets the present version.
         find: (uri) => byPrefix.get(viewPrefix(uri)),
       };
     },

@@ -39,8 +39,8 @@ export function callRepeats(database: Database) {
   let reading: Promise<Tools> | undefined;
 
   /**
-   * Reads the long-running tools. If the database is away, returns those last
-   * read.
+   * Reads the long-running tools. If the database does not respond, returns
+   * those last read.
    */
   async function read(): Promise<Tools> {
     // The age of the tools counts from the beginning of the read.

@@ -121,7 +121,8 @@ export class DurableSteps implements DurableContext {
       await this.#run.checkMayContinue();
       const key = known?.key ?? unusedKey(name, journal.keys);
       const asked = { key, asks: question.text };
-      // Stored first: a later run finds the key by the content of the question.
+      // The key is stored before the question is asked, because a later run has
+      // to ask under the same key.
       if (!known) await journal.save(entry, { ...asked, state: "begun" });
       let text: string | undefined;
       const keep = async (answer: string) => {

@@ -376,7 +376,8 @@ export function durableRun(parts: RunParts) {
 
     /**
      * Renews the claim if it may be lost, as after a long pause. Interrupts the
-     * run if it is. Never settles once the run is left to other processes.
+     * run if the claim is lost. Never settles once the run is left to other
+     * processes.
      */
     async ensureClaim(): Promise<void> {
       // The process may be paused again before it learns that the claim is
@@ -390,7 +391,7 @@ export function durableRun(parts: RunParts) {
       if (parking.isOver) await parking.never();
     },
 
-    /** Stores a step; retries until the database is back. */
+    /** Stores a step; retries until the database responds. */
     async save(step: Step): Promise<void> {
       const isSaved = await parking.activity(() =>
         untilReachable(() => store(step), { signal })

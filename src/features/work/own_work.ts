@@ -84,7 +84,8 @@ export function workPart(services: AccountPageServices): AccountPagePart {
       keep: task.keep,
       isOpen,
       ...stateInWords(task, askedBy(pages), now),
-      // A link that the task waits for is among the questions.
+      // `waitsFor` has the link of a page, which is already among the
+      // questions.
       statusMessage: pages.length > 0
         ? task.statusMessage
         : task.waitsFor ?? task.statusMessage,

@@ -236,7 +236,8 @@ export class Parking {
         // continues, and tries to park again later.
         this.#leaveWhenQuiet();
       },
-      // The database is away: the run continues, and tries to park again later.
+      // The database does not respond: the run continues, and tries to park
+      // again later.
       async () => {
         await pause(QUIET_MILLISECONDS, signal);
         this.#leaveWhenQuiet();

@@ -27,7 +27,8 @@ export function repeatOf(
   { approval }: CompiledTool,
 ): Promise<string> {
   const { isMany, name } = limitKey;
-  // A new token repeats the call of the one before, unless it was approved.
+  // A call with a new token may repeat a call with an older token, unless the
+  // tool needs approval.
   const own = approval ? caller : { ...caller, tokenId: undefined };
   const app = client.info?.name;
   const who = isMany ? [name, sessionId, app] : [appOf(own) ?? app];

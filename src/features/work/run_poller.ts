@@ -18,7 +18,7 @@ const MAX_TAKEN = 200;
 /**
  * The maximum number of taken-over runs of one caller. A caller also gets at
  * most half of the runs that this process may still take, so that others get
- * some. A caller that may be many people gets twice as many.
+ * some. A credential or a network that many people share gets twice as many.
  */
 export const MAX_TAKEN_PER_CALLER = 50;
 const FREE_SHARE = 1 / 2;
@@ -34,9 +34,9 @@ const AGAIN_SECONDS = 30;
  */
 const MAX_NO_ROOM_PER_SECOND = 8;
 /**
- * The seconds for which this process leaves a run whose tool or steps it does
- * not know to others. Otherwise the process that polls first would take the run
- * each time.
+ * If this process does not know the tool or steps of a run, it leaves the run
+ * to other processes for these seconds. Otherwise the process that polls first
+ * would take the run each time.
  */
 const LEFT_SECONDS = 3;
 const MAX_LEFT = 1000;
@@ -178,7 +178,7 @@ export class RunPoller {
           reference: taskId,
           error,
         });
-        // Otherwise the lease would expire, which counts as the death of a
+        // Without this, the lease would expire, which counts as the death of a
         // process.
         const again = database.now() + AGAIN_SECONDS;
         await bestEffort(() => runs.park(claim, again, [], { deaths }));

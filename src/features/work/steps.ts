@@ -149,7 +149,8 @@ export function stepStore(database: Database) {
      */
     async settle(taskId: string, expiresAt: number): Promise<void> {
       await rewrite(taskId, (transaction, some) => {
-        // The check keeps a step that is deleted meanwhile from coming back.
+        // Because of this check, a step that is deleted meanwhile does not come
+        // back.
         transaction.check(...some);
         for (const { key, value: { result: _, asks: __, ...step } } of some) {
           transaction.set<StepRecord>(key, { ...step, expiresAt });

@@ -81,7 +81,7 @@ export function taskLists(database: Database) {
     const task = { tool, status, createdMilliseconds };
     if (!durable) return task;
     const run = await database.find<RunRecord>(taskRunKey(taskId));
-    // The work may end meanwhile: its end deletes its beginning.
+    // The work may end meanwhile, and its end deletes the stored beginning.
     const beginning = run &&
       await readText(database, run.value.beginning).then(JSON.parse)
         .catch(() => undefined);

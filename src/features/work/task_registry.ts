@@ -328,11 +328,11 @@ export class TaskRoom extends CallerBound {
   }
 
   /**
-   * Chooses the list that counts a new task. A caller that may be many people
-   * has many lists, filled evenly, so that each is counted as fast as a
-   * person's.
+   * Chooses the list that counts a new task. A credential or a network that
+   * many people share has many lists, filled evenly. So each of its lists is as
+   * short to count as a person's.
    *
-   * @throws {LimitError} if that list is full
+   * @throws {LimitError} if the chosen list is full
    */
   async chooseList(
     { caller, limitKey }: Pick<TaskOrigin, "caller" | "limitKey">,

@@ -227,8 +227,8 @@ export function taskRunStore(
           return "lost";
         }
         const open = task.value.questions;
-        // The waits are read after the head of their list, which every answer
-        // changes.
+        // The waits are read after the head of their list. Every later answer
+        // changes the head, so that the commit below fails.
         const waiting = await database.getMany<WaitRecord[]>(waits);
         if (
           questions.some((key) => !Object.hasOwn(open, key)) ||

@@ -164,8 +164,8 @@ export async function waitForTask(
       if (seen.status === "input_required" && !isAsked && isNews) break;
       const isKnown = seen.waitsFor === task.waitsFor;
       if (!isKnown && sendsToPage(seen.waitsFor, waitPages)) break;
-      // While the database is away the task continues, and the call has to
-      // return its ID.
+      // While the database does not respond, the task continues, and the call
+      // has to return the task's ID.
       const last = seen;
       const next = await untilReachable(
         () => tasks.next(last, binding, waiting),

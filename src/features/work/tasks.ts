@@ -265,7 +265,7 @@ export const DIED = {
   message: "The process that ran this task has stopped",
 };
 
-/** Adds to the error of a run that was cut off what its model has to know. */
+/** Adds the text for the model to the error of a run that was cut off. */
 export function cutOff<T extends { message: string }>(error: T, more?: string) {
   const { message } = error;
   return { ...error, message: more ? `${message}. ${more}` : message };
@@ -351,8 +351,8 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
     /**
      * Finds the tasks that were last used by these grants. Returns a function
      * that ends them in the background; call it once the grants are closed.
-     * Otherwise each task's process notices within a second that its grant has
-     * ended.
+     * Without this, each task's process would notice only within a second that
+     * the grant has ended.
      */
     async cancelAllOf(
       binding: string,
