@@ -13,7 +13,7 @@ import { reserveProject } from "../create/files.ts";
 import { counted } from "../doctor/list_cost.ts";
 import { ImportError } from "./document.ts";
 import { diffOf, printImported, toolNameIn } from "./imported_file.ts";
-import { camelCase, snakeCase, TAKEN } from "./names.ts";
+import { camelCase, snakeCase, TEST } from "./names.ts";
 import { openSource } from "./open_source.ts";
 import {
   costOf,
@@ -100,23 +100,25 @@ export async function importTools(
   } = {},
 ): Promise<number> {
   const { token, "no-browser": hasPerson } = flags;
-  const source = await open(flags.source, { token, hasPerson });
-  if (flags.list) {
-    const items = listed(source, flags.pick, flags.url);
-    terminal.print(`${summary({ ...source, items })}\n${printItems(items)}`);
-    return 0;
-  }
-  await using _reserved = flags.check ? undefined : await reserveProject(root);
-  const project = await ImportProject.open(root);
-  if (!flags.check) await project.removeUnfinished();
+  const opened = await open(flags.source, { token, hasPerson });
+  const isReading = flags.check || flags.list;
+  await using _reserved = isReading ? undefined : await reserveProject(root);
+  const project = await ImportProject.open(root, flags.list);
+  if (!isReading) await project.removeUnfinished();
   // The query is omitted: a key in it would be written into the file.
   const bare = flags.url?.replace(/[?#].*/s, "");
   const given = bare && (URL.parse(bare)?.href ?? bare).replace(/\/$/, "");
   const before = flags.as === undefined
-    ? project.serviceOf(source.name, given ?? source.address, flags.check)
+    ? project.serviceOf(opened.name, given ?? opened.address, isReading)
     : project.files.get(`${serviceName(flags.as)} service`);
-  const name = before?.service ?? serviceName(flags.as ?? source.name);
+  const name = before?.service ?? serviceName(flags.as ?? opened.name);
   const url = given ?? before?.url;
+  const source = { ...opened, items: project.named(opened.items, name) };
+  if (flags.list) {
+    const items = listed(source, flags.pick, url);
+    terminal.print(`${summary({ ...source, items })}\n${printItems(items)}`);
+    return 0;
+  }
   const there = [...project.files.values()]
     .filter(({ service, id }) => service === name && id !== "service");
   const known = new Map(source.items.map((item) => [item.id, item]));
@@ -189,9 +191,6 @@ export async function importTools(
 
 /** The beginning of a test's ID. */
 const TEST_OF = /^test of /;
-
-/** Matches names whose files `deno test` would run. */
-const TEST = /(^|_)test$/;
 
 /** Makes the name of a service. @throws {Failure} */
 function serviceName(given: string): string {
@@ -298,12 +297,7 @@ async function planOf(
     const there = project.files.get(`${name} ${item.id}`);
     const test = project.files.get(`${name} test of ${item.id}`);
     const place = (tool: string) => project.path("tools", `${tool}.ts`);
-    const isThere = (tool: string) =>
-      project.has(place(tool)) || project.toolNames.has(tool);
-    const kept = there?.path ?? test?.path.replace(/_test\.ts$/, ".ts");
-    const tool = kept && (there || !project.has(kept))
-      ? kept.replace(/^.*\/|\.ts$/g, "")
-      : freeName(item.name, name, names, isThere);
+    const tool = item.name;
     try {
       // The author may have renamed the tool, its file, or both.
       const own = toolNameIn(there?.text ?? "") ?? tool;
@@ -348,25 +342,6 @@ function stepOf(file: NewFile, project: ImportProject): Step {
 const losesApproval = (before: string, after: string) =>
   [/^\s*approval: \{/m, /\bapproval: "approve"/]
     .some((it) => it.test(before) && !it.test(after));
-
-/** Finds a free name for a tool. */
-function freeName(
-  wanted: string,
-  service: string,
-  names: readonly string[],
-  isThere: (name: string) => boolean,
-): string {
-  const isFree = (name: string) =>
-    !names.includes(name) && !TAKEN.has(camelCase(name, "")) &&
-    !TAKEN.has(name) && name !== service && !TEST.test(name) &&
-    !isThere(name) && !isThere(`${name}_test`);
-  const own = `${wanted.slice(0, 60 - service.length)}_${service}`;
-  let name = wanted;
-  for (let count = 1; !isFree(name); count++) {
-    name = count === 1 ? own : `${own}_${count}`;
-  }
-  return name;
-}
 
 /** Reports the result of a check, and returns the exit code. */
 function report(

@@ -26,6 +26,9 @@ export const TAKEN: ReadonlySet<string> = new Set(
     "needs signal api greet con prn aux nul").split(" "),
 );
 
+/** Matches names whose files `deno test` would run. */
+export const TEST = /(^|_)test$/;
+
 /** Splits a text into words of letters and digits. */
 function wordsOf(text: string): string[] {
   return text.normalize("NFKD").replaceAll(/\p{M}/gu, "")

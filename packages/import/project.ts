@@ -19,6 +19,8 @@ import {
   inClone,
   parseImported,
 } from "./imported_file.ts";
+import { camelCase, TAKEN, TEST } from "./names.ts";
+import type { ImportItem } from "./source.ts";
 
 /** Finds the settings that the module of a service declares. */
 const settingsIn = (text: string) =>
@@ -61,9 +63,13 @@ export class ImportProject {
     private readonly isClone: boolean,
   ) {}
 
-  /** Reads a project. @throws {CreateError} if there is none */
-  static async open(root = "."): Promise<ImportProject> {
-    await readServer(root);
+  /**
+   * Reads a project.
+   *
+   * @throws {CreateError} if there is none, unless `isOptional`
+   */
+  static async open(root = ".", isOptional = false): Promise<ImportProject> {
+    if (!isOptional) await readServer(root);
     const project = new ImportProject(root, await isClone(root));
     for (const folder of ["tools", "services"] as const) {
       const path = project.path(folder);
@@ -149,6 +155,40 @@ export class ImportProject {
    */
   has(path: string): boolean {
     return this.#paths.has(path.toLowerCase());
+  }
+
+  /**
+   * Gives items the names that the files of their tools have, or would get,
+   * without `.ts`. Their own names become aliases.
+   */
+  named<I extends ImportItem>(items: readonly I[], service: string): I[] {
+    const names = new Set<string>();
+    return items.map((item) => {
+      const there = this.files.get(`${service} ${item.id}`)?.path;
+      const test = this.files.get(`${service} test of ${item.id}`)?.path;
+      const kept = there ?? test?.replace(/_test\.ts$/, ".ts");
+      const name = kept && (there || !this.has(kept))
+        ? kept.replace(/^.*\/|\.ts$/g, "")
+        : this.#freeName(item.name, service, names);
+      names.add(name);
+      return { ...item, name, aliases: [...item.aliases, item.name] };
+    });
+  }
+
+  /** Finds a free name for a tool. */
+  #freeName(wanted: string, service: string, names: ReadonlySet<string>) {
+    const isThere = (name: string) =>
+      this.has(this.path("tools", `${name}.ts`)) || this.toolNames.has(name);
+    const isFree = (name: string) =>
+      !names.has(name) && !TAKEN.has(camelCase(name, "")) &&
+      !TAKEN.has(name) && name !== service && !TEST.test(name) &&
+      !isThere(name) && !isThere(`${name}_test`);
+    const own = `${wanted.slice(0, 60 - service.length)}_${service}`;
+    let name = wanted;
+    for (let count = 1; !isFree(name); count++) {
+      name = count === 1 ? own : `${own}_${count}`;
+    }
+    return name;
   }
 
   /** Formats files as the project does, all at once. */

@@ -660,6 +660,33 @@ Deno.test("import --list says what would be left out, and lists only what is pic
   assert.match(some.said, /^Tea Shop API 2: 1 operation\..*\n.*get_b, \d+ tok/);
 });
 
+Deno.test("import --list names each tool as its file will be named, and as it is named", async () => {
+  await using trial = await Trial.start();
+  await Deno.mkdir(`${trial.root}/tools`);
+  await Deno.writeTextFile(`${trial.root}/tools/pour.ts`, "");
+  const document = documentOf({
+    "/a": { get: { operationId: "pour" }, post: { operationId: "mod" } },
+    "/b": { get: { operationId: "getB" }, put: { operationId: "putB" } },
+  });
+  const list = async (...args: string[]) => {
+    const { said } = await trial.import(document, ["--list", ...args]);
+    return [...said.matchAll(/ {2}(\w+), \d+ tokens$/gm)].map(([, it]) => it);
+  };
+  const names = ["pour_tea_shop", "mod_tea_shop", "get_b", "put_b"];
+  assert.deepEqual(await list(), names);
+  const picks = ["pour_tea_shop", "mod", "getB"];
+  await trial.import(document, picks.flatMap((it) => ["--pick", it]));
+  const files = await trial.files("tools");
+  assert.deepEqual(
+    files.filter((it) => !it.includes("_test")),
+    ["get_b.ts", "mod.ts", "mod_tea_shop.ts", "pour.ts", "pour_tea_shop.ts"],
+  );
+  assert.deepEqual(await list(), names);
+  await Deno.remove(trial.root, { recursive: true });
+  await Deno.mkdir(trial.root);
+  assert.equal((await list())[0], "pour");
+});
+
 Deno.test("import ends with exit code 1 if what is picked by its name is left out", async () => {
   const content = { "application/pdf": {} };
   const document = documentOf({
