@@ -290,9 +290,9 @@ export function resolve(
   let found = value;
   for (let hops = 0; hops <= MAX_HOPS; hops++) {
     if (!isObject(found) || typeof found.$ref !== "string") return found;
-    found = at(document, found.$ref);
+    found = targetAt(document, found.$ref);
   }
-  throw new ImportError(`${shown(Object(value).$ref)} refers to itself.`);
+  throw new ImportError(`${shortLine(Object(value).$ref)} refers to itself.`);
 }
 
 /**
@@ -313,10 +313,15 @@ export function attempt<T>(make: () => T): T | undefined {
  *
  * @throws {ImportError}
  */
-export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
+export function targetAt(
+  { root }: Pick<ApiDocument, "root">,
+  ref: string,
+): unknown {
   if (!ref.startsWith("#")) {
     throw new ImportError(
-      `It refers to another document, ${shown(ref)}: join them into one first.`,
+      `It refers to another document, ${
+        shortLine(ref)
+      }: join them into one first.`,
     );
   }
   let found: unknown = root;
@@ -328,7 +333,7 @@ export function at({ root }: Pick<ApiDocument, "root">, ref: string): unknown {
   if (found !== undefined && (ref === "#" || ref.startsWith("#/"))) {
     return found;
   }
-  throw new ImportError(`It refers to ${shown(ref)}, which is not there.`);
+  throw new ImportError(`It refers to ${shortLine(ref)}, which is not there.`);
 }
 
 /** Decodes a segment of a JSON Pointer in a URL (RFC 6901 §6). */
@@ -343,7 +348,7 @@ export function decodeSegment(part: string): string {
 }
 
 /** Shortens an untrusted text to one line without invisible characters. */
-export function shown(text: unknown, most = 200): string {
+export function shortLine(text: unknown, most = 200): string {
   const line = `${text}`.slice(0, 4 * most)
     .replaceAll(UNPRINTABLE, " ").replaceAll(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;

@@ -11,7 +11,7 @@ import { Failure } from "../call/failure.ts";
 import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
-import { ImportError, shown } from "./document.ts";
+import { ImportError, shortLine } from "./document.ts";
 import {
   camelCase,
   capital,
@@ -21,7 +21,7 @@ import {
   unique,
 } from "./names.ts";
 import { sampleOf } from "./sample.ts";
-import { Schemas, sentence } from "./schema.ts";
+import { Schemas, shortText } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
 import { APPROVAL, inputCode, type ToolArgument } from "./tool_code.ts";
 
@@ -82,9 +82,9 @@ export async function mcpSource(
       listed: () => callable(listed, revision),
     };
   });
-  const title = shown(info.title ?? info.name ?? new URL(url).host, 60);
+  const title = shortLine(info.title ?? info.name ?? new URL(url).host, 60);
   return {
-    title: `${title} ${shown(info.version ?? "", 20)}`.trim() +
+    title: `${title} ${shortLine(info.version ?? "", 20)}`.trim() +
       ", an MCP server",
     name: snakeCase(title, 40) || "server",
     address: url,
@@ -158,18 +158,18 @@ async function list(options: ClientOptions, ask: Send) {
     // The name of a tool must fit into the first line of its file, and be its
     // own.
     const tools = [...new Map(items.map((it) => [it.name, it])).values()]
-      .filter(({ name }) => name !== "" && name === shown(name, 256));
+      .filter(({ name }) => name !== "" && name === shortLine(name, 256));
     const signIn = await signInOf(url, ask);
     if (!hasMore && tools.length <= MAX_TOOLS) {
       return { info, tools, signIn, ...way };
     }
   } catch (error) {
     throw new ImportError(
-      `${shown(url)} gave no list of tools: ${shown(messageOf(error))}`,
+      `${shortLine(url)} gave no list of tools: ${shortLine(messageOf(error))}`,
       error instanceof Failure ? error.exitCode : undefined,
     );
   }
-  throw new ImportError(`${shown(url)} has more than ${MAX_TOOLS} tools.`);
+  throw new ImportError(`${shortLine(url)} has more than ${MAX_TOOLS} tools.`);
 }
 
 function serviceCode(
@@ -210,7 +210,7 @@ function toolCode(
   const own = camelCase(name, "tool");
   const title = listed.title ?? Object(listed.annotations).title ??
     (capital(snakeCase(id).replaceAll("_", " ")) || id);
-  const description = sentence(listed.description, MAX_DESCRIPTION);
+  const description = shortText(listed.description, MAX_DESCRIPTION);
   const { consts, notes, input, cast } = inputCode(
     new Map(members),
     schemas,
@@ -240,7 +240,7 @@ function toolCode(
     tool: `import { tool${hasInput ? ", z" : ""} } from "${PACKAGE}";\n` +
       `import { ${variable} } from "../services/${file}.ts";\n\n${consts}` +
       `export default tool({\nname: "${name}",\n` +
-      `title: ${literal(shown(title, 80))},\n` +
+      `title: ${literal(shortLine(title, 80))},\n` +
       `description: ${literal(description)},\n` +
       `${input}needs: { ${variable} },\n${isApproved ? APPROVAL : ""}` +
       `annotations: {\n${told}},\n` +

@@ -17,9 +17,9 @@ import { camelCase, snakeCase, TEST } from "./names.ts";
 import { openSource } from "./open_source.ts";
 import {
   costOf,
-  listed,
+  findPicked,
+  itemsToChoose,
   MAX_UNCHOSEN_ITEMS,
-  picked,
   printItems,
   summary,
   tick,
@@ -115,7 +115,7 @@ export async function importTools(
   const url = given ?? before?.url;
   const source = { ...opened, items: project.named(opened.items, name) };
   if (flags.list) {
-    const items = listed(source, flags.pick, url);
+    const items = itemsToChoose(source, flags.pick, url);
     terminal.print(`${summary({ ...source, items })}\n${printItems(items)}`);
     return 0;
   }
@@ -183,7 +183,7 @@ export async function importTools(
       (isPersonal ? " Set SECRETS_KEYS: people connect there." : ""),
   );
   const named = (flags.pick ?? []).filter((it) => !it.includes("*"));
-  const isLeftOut = picked(source.items, named).some((it) =>
+  const isLeftOut = findPicked(source.items, named).some((it) =>
     !made.includes(it)
   );
   return isOpen || isLeftOut ? 1 : 0;
@@ -213,7 +213,7 @@ function choose(
   isAgain: boolean,
   terminal: ImportTerminal,
 ): readonly ImportItem[] | undefined {
-  if (pick.length > 0) return picked(source.items, pick);
+  if (pick.length > 0) return findPicked(source.items, pick);
   if (isAgain && !all) return [];
   terminal.print(summary(source));
   const usual = source.items.filter(({ isDeprecated }) => !isDeprecated);

@@ -14,7 +14,7 @@ const MAX_NAME = 64;
  * Names that imported files already use, or that JavaScript or Windows
  * reserves.
  */
-export const TAKEN: ReadonlySet<string> = new Set(
+export const TAKEN_NAMES: ReadonlySet<string> = new Set(
   ("break case catch class const continue debugger default delete do else " +
     "enum export extends false finally for function if import in instanceof " +
     "new null return super switch this throw true try typeof var void while " +
@@ -56,7 +56,7 @@ export function camelCase(text: string, otherwise = "value"): string {
   const upper = (it: string) => it.slice(-1).toUpperCase();
   const name = snakeCase(text).replaceAll(/_+[a-z0-9]/g, upper);
   if (name === "") return otherwise;
-  return TAKEN.has(name) ? `${name}${capital(otherwise)}` : name;
+  return TAKEN_NAMES.has(name) ? `${name}${capital(otherwise)}` : name;
 }
 
 /** Capitalizes the first letter of a text. */

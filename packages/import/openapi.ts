@@ -5,7 +5,12 @@
  */
 import type { JsonObject } from "../../src/core/json.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
-import { type ApiDocument, attempt, ImportError, shown } from "./document.ts";
+import {
+  type ApiDocument,
+  attempt,
+  ImportError,
+  shortLine,
+} from "./document.ts";
 import { snakeCase } from "./names.ts";
 import {
   type Details,
@@ -33,7 +38,7 @@ export interface ApiItem extends ImportItem {
 export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   const { root } = document;
   const info = Object(root.info);
-  const title = shown(info.title ?? "API", 60);
+  const title = shortLine(info.title ?? "API", 60);
   const { operations, left } = listOperations(document);
   const details = (operation: Operation, variable: string) =>
     detailsOf(document, operation, new Set([BODY, variable]));
@@ -45,7 +50,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   }));
   const address = attempt(() => serverOf(document, root.servers))?.api;
   return {
-    title: `${title} ${shown(info.version ?? "", 20)}`.trim(),
+    title: `${title} ${shortLine(info.version ?? "", 20)}`.trim(),
     name: nameOf(title),
     ...address !== undefined && { address },
     items,
@@ -94,7 +99,7 @@ function checkServer(
   if (own.api === api || own.api === rest?.api) return;
   throw new ImportError(
     `It is at another server: import it --as another service, with --url ${
-      shown(own.api)
+      shortLine(own.api)
     }.`,
   );
 }

@@ -13,10 +13,10 @@ import {
   attempt,
   ImportError,
   resolve,
-  shown,
+  shortLine,
 } from "./document.ts";
 import { camelCase, capital, snakeCase, unique } from "./names.ts";
-import { type PlainSchema, Schemas, sentence } from "./schema.ts";
+import { type PlainSchema, Schemas, shortText } from "./schema.ts";
 
 /** The methods of operations that tools can call. */
 const METHODS = ["get", "post", "put", "patch", "delete", "head", "query"];
@@ -91,8 +91,8 @@ export function listOperations(
   const left: string[] = [];
   for (const [path, given] of Object.entries(Object(document.root.paths))) {
     const item = found(document, given);
-    if (!item || !path.startsWith("/") || path !== shown(path, 1000)) {
-      if (!path.startsWith("x-")) left.push(shown(path));
+    if (!item || !path.startsWith("/") || path !== shortLine(path, 1000)) {
+      if (!path.startsWith("x-")) left.push(shortLine(path));
       continue;
     }
     for (const method of METHODS) {
@@ -100,7 +100,7 @@ export function listOperations(
       if (raw) operations.push(operationOf(path, method, item, raw, names));
     }
     const others = Object.keys(item).filter((it) => NO_TOOLS.includes(it));
-    left.push(...others.map((it) => `${it.toUpperCase()} ${shown(path)}`));
+    left.push(...others.map((it) => `${it.toUpperCase()} ${shortLine(path)}`));
   }
   return { operations, left };
 }
@@ -119,7 +119,7 @@ function operationOf(
   names: Set<string>,
 ): Operation {
   const operationId = typeof raw.operationId === "string"
-    ? shown(raw.operationId)
+    ? shortLine(raw.operationId)
     : undefined;
   const own = snakeCase(operationId ?? "");
   const name = own || snakeCase(
@@ -134,8 +134,8 @@ function operationOf(
     path,
     name: unique(name, names, "_"),
     ...operationId && { operationId },
-    group: typeof tag === "string" ? shown(tag, 60) : "",
-    title: shown(summary, 60).replace(/\.$/, "") || words,
+    group: typeof tag === "string" ? shortLine(tag, 60) : "",
+    title: shortLine(summary, 60).replace(/\.$/, "") || words,
     description: joined(summary, raw.description, method) || `${words}.`,
     isDeprecated: raw.deprecated === true,
     raw,
@@ -155,17 +155,19 @@ const stemsOf = (text: string) =>
  * Joins the texts about an operation. Omits a summary that the others repeat.
  */
 function joined(summary: string, words: unknown, method: string): string {
-  const [first, rest] = [sentence(summary), sentence(words, 700)];
+  const [first, rest] = [shortText(summary), shortText(words, 700)];
   const [own, told] = [stemsOf(first), stemsOf(rest)];
   const isSaid = (stem: string) =>
     READS.test(stem) || told.some((it) => it.startsWith(stem));
   const isRead = method === "get" && READS.test(told[0]);
   const isTold = (isRead || told[0] === own[0]) && own.every(isSaid);
-  return first === "" || isTold ? rest : `${ended(first)} ${rest}`.trim();
+  return first === "" || isTold
+    ? rest
+    : `${withFullStop(first)} ${rest}`.trim();
 }
 
 /** Adds a full stop to a text that does not end like a sentence. */
-export const ended = (text: string) =>
+export const withFullStop = (text: string) =>
   text === "" || /[.!?…:]$/.test(text) ? text : `${text}.`;
 
 /**
@@ -241,7 +243,7 @@ function parameterOf(
     typeof name !== "string" || name === "" || name === "__proto__" ||
     !["path", "query", "header", "cookie"].includes(`${place}`)
   ) {
-    const what = `the parameter ${shown(name)} (in ${shown(place)})`;
+    const what = `the parameter ${shortLine(name)} (in ${shortLine(place)})`;
     if (required) throw new ImportError(`It needs ${what}.`);
     schemas.notes.add(`leaves out ${what}`);
     return undefined;
@@ -250,7 +252,7 @@ function parameterOf(
     return undefined;
   }
   if (place === "header" && !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-    throw new ImportError(`${shown(name)} cannot be the name of a header.`);
+    throw new ImportError(`${shortLine(name)} cannot be the name of a header.`);
   }
   if (place === "header" && CONNECTION.test(name)) {
     schemas.notes.add(
@@ -263,7 +265,7 @@ function parameterOf(
   const schema = schemas.plain(
     type === undefined ? one.schema : Object(resolve(document, media)).schema,
   );
-  const words = sentence(one.description);
+  const words = shortText(one.description);
   const example = one.example ?? firstExample(document, one.examples);
   const usual = usualStyle(`${place}`);
   const style = STYLES.includes(`${one.style}`) ? one.style : usual;
@@ -335,10 +337,10 @@ function bodyOf(
       ? schemas.plain(entry.schema)
       : withoutFiles(entry, schemas);
     const example = entry.example ?? firstExample(document, entry.examples);
-    const words = sentence(given.description);
+    const words = shortText(given.description);
     return {
       kind,
-      ...type !== usual && type !== "*/*" && { type: shown(type, 100) },
+      ...type !== usual && type !== "*/*" && { type: shortLine(type, 100) },
       schema: {
         ...kind === "text" ? { ...schema, type: "string" } : schema,
         ...words && { description: words },
@@ -349,7 +351,7 @@ function bodyOf(
     };
   }
   if (!required || content.length === 0) return undefined;
-  const types = content.map(([type]) => shown(type, 60)).join(", ");
+  const types = content.map(([type]) => shortLine(type, 60)).join(", ");
   throw new ImportError(
     `It needs a body of ${types}: tools send JSON, forms and text, and no files.`,
   );
@@ -369,7 +371,7 @@ function withoutFiles(entry: JsonObject, schemas: Schemas): PlainSchema {
   const files = [...target.properties ?? []].filter(([, it]) => isFile(it));
   if (files.length === 0) return schema;
   throw new ImportError(
-    `It takes a file (${shown(files[0][0])}), which tools cannot send.`,
+    `It takes a file (${shortLine(files[0][0])}), which tools cannot send.`,
   );
 }
 
@@ -413,7 +415,7 @@ function answerOf(
       return FILE.test(type) || format === "binary" || kind === "file";
     });
     if (files.length > 0 && !files.includes(false) && method !== "HEAD") {
-      const types = shown(Object.keys(content).join(", "));
+      const types = shortLine(Object.keys(content).join(", "));
       throw new ImportError(
         `It answers with a file, ${types}, which tools cannot give.`,
       );

@@ -21,7 +21,7 @@ const namesOf = ({ id, name, aliases }: ImportItem) => [id, name, ...aliases];
  *
  * @throws {Failure} for a pattern that matches no item
  */
-export function picked<I extends ImportItem>(
+export function findPicked<I extends ImportItem>(
   items: readonly I[],
   patterns: readonly string[],
 ): I[] {
@@ -104,12 +104,12 @@ export function summary(
  * Lists the items to choose from. If an import of all of them would leave an
  * item out, `tokens` of that item throws the reason.
  */
-export function listed(
+export function itemsToChoose(
   source: ImportSource,
   pick: readonly string[] | undefined,
   url: string | undefined,
 ): ImportItem[] {
-  const items = pick ? picked(source.items, pick) : source.items;
+  const items = pick ? findPicked(source.items, pick) : source.items;
   const names = { name: "api", variable: "api", url };
   const written = attempt(() => source.write(names, items));
   return items.map((item) => {
@@ -171,7 +171,7 @@ export function tick<I extends ImportItem>(
       group.toLowerCase() === answer.toLowerCase()
     );
     try {
-      named.push(...inGroup.length > 0 ? inGroup : picked(items, [answer]));
+      named.push(...inGroup.length > 0 ? inGroup : findPicked(items, [answer]));
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       return `Nothing is named ${JSON.stringify(answer)}.`;

@@ -19,7 +19,7 @@ import {
   inClone,
   parseImported,
 } from "./imported_file.ts";
-import { camelCase, TAKEN, TEST } from "./names.ts";
+import { camelCase, TAKEN_NAMES, TEST } from "./names.ts";
 import type { ImportItem } from "./source.ts";
 
 /** Finds the settings that the module of a service declares. */
@@ -180,8 +180,8 @@ export class ImportProject {
     const isThere = (name: string) =>
       this.has(this.path("tools", `${name}.ts`)) || this.toolNames.has(name);
     const isFree = (name: string) =>
-      !names.has(name) && !TAKEN.has(camelCase(name, "")) &&
-      !TAKEN.has(name) && name !== service && !TEST.test(name) &&
+      !names.has(name) && !TAKEN_NAMES.has(camelCase(name, "")) &&
+      !TAKEN_NAMES.has(name) && name !== service && !TEST.test(name) &&
       !isThere(name) && !isThere(`${name}_test`);
     const own = `${wanted.slice(0, 60 - service.length)}_${service}`;
     let name = wanted;

@@ -6,7 +6,12 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
-import { type ApiDocument, at, ImportError, shown } from "./document.ts";
+import {
+  type ApiDocument,
+  ImportError,
+  shortLine,
+  targetAt,
+} from "./document.ts";
 
 type Scalar = "string" | "integer" | "number" | "boolean" | "null";
 
@@ -87,7 +92,7 @@ export class Schemas {
       throw new ImportError("A schema is nested too deep.");
     }
     if (this.#left-- === 0) throw new ImportError(TOO_MANY);
-    const description = sentence(schema.description);
+    const description = shortText(schema.description);
     const found = typeof schema.$ref === "string"
       ? this.#component(schema.$ref, depth)
       : this.#own(schema, depth);
@@ -108,7 +113,7 @@ export class Schemas {
   #component(ref: string, depth: number): PlainSchema {
     if (!this.components.has(ref) && !this.#open.has(ref)) {
       this.#open.add(ref);
-      const target = at(this.document, ref);
+      const target = targetAt(this.document, ref);
       // The component is entered first, so that it comes before its parts.
       this.components.set(ref, {});
       this.components.set(ref, this.plain(target, depth + 1));
@@ -240,7 +245,9 @@ export class Schemas {
         return { ...plain, type, ...this.#members(schema, depth) };
       default:
         if (type !== undefined) {
-          this.notes.add(`takes any value where the type is ${shown(type)}`);
+          this.notes.add(
+            `takes any value where the type is ${shortLine(type)}`,
+          );
         }
         return plain;
     }
@@ -253,7 +260,7 @@ export class Schemas {
     const properties = new Map<string, PlainSchema>();
     for (const [name, given] of Object.entries(Object(schema.properties))) {
       const property = isObject(given) && typeof given.$ref === "string"
-        ? { ...Object(at(this.document, given.$ref)), ...given }
+        ? { ...Object(targetAt(this.document, given.$ref)), ...given }
         : given;
       const isLeft = name === "__proto__" || isObject(property) &&
           (property.readOnly === true ||
@@ -406,9 +413,9 @@ const QUOTES = /^ {0,3}> ?/gm;
  * Cuts a text at the end of a sentence, and removes control characters, tags
  * and link targets; `""` if there is no text.
  */
-export function sentence(text: unknown, most = MAX_DESCRIPTION): string {
+export function shortText(text: unknown, most = MAX_DESCRIPTION): string {
   const words = typeof text === "string" ? text.slice(0, 8 * most) : "";
-  const line = shown(words.replaceAll(QUOTES, ""), 4 * most)
+  const line = shortLine(words.replaceAll(QUOTES, ""), 4 * most)
     .replaceAll(BREAKS, " ").replaceAll(MARKS, "$1$2").trim();
   if (line.length <= most) return line;
   const cut = line.slice(0, most);

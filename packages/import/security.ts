@@ -6,9 +6,9 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
 import { SCOPE_TOKEN } from "../../src/authoring/scope.ts";
-import { type ApiDocument, resolve, shown } from "./document.ts";
+import { type ApiDocument, resolve, shortLine } from "./document.ts";
 import type { Operation } from "./operations.ts";
-import { sentence } from "./schema.ts";
+import { shortText } from "./schema.ts";
 
 /** One way in which a request authenticates. */
 export type Scheme =
@@ -114,7 +114,7 @@ export function securityOf(
           operation,
           lost === undefined
             ? "It wants two ways to sign in at once."
-            : `It wants to sign in by ${shown(lost)}, which ` +
+            : `It wants to sign in by ${shortLine(lost)}, which ` +
               (Object.hasOwn(securitySchemesOf(document), lost)
                 ? "tools cannot."
                 : "the document does not define."),
@@ -147,7 +147,7 @@ function schemeOf(
   name: string,
   given: JsonObject,
 ): Scheme | undefined {
-  const words = sentence(given.description, 160);
+  const words = shortText(given.description, 160);
   const help = words ? { help: words } : {};
   switch (given.type) {
     case "http": {

@@ -6,7 +6,7 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isPublicAddress } from "../../src/core/auth/clients/fetch_bounds.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
-import { type ApiDocument, ImportError, shown } from "./document.ts";
+import { type ApiDocument, ImportError, shortLine } from "./document.ts";
 import { snakeCase, unique } from "./names.ts";
 
 /** A variable in a URL. The operator of the API chooses its value. */
@@ -29,15 +29,22 @@ export interface ServerAddress {
 }
 
 /** The suffixes of the names of settings that a service may have. */
-export const SETTINGS = ["URL", "TOKEN_URL", "CLIENT_ID", "CLIENT_SECRET"];
+export const SETTING_SUFFIXES = [
+  "URL",
+  "TOKEN_URL",
+  "CLIENT_ID",
+  "CLIENT_SECRET",
+];
 
 /** Matches the characters that a URL template may have. */
 const PLAIN = /^https?:\/\/[\w.:{}/~%@+,-]+$/i;
 const VALUE = /^[\w.~:/-]+$/;
 
-export const notOfApi = (address: string) =>
+export const notAnApiAddress = (address: string) =>
   new ImportError(
-    `${shown(address)} cannot be the address of an API: add --url https://….`,
+    `${
+      shortLine(address)
+    } cannot be the address of an API: add --url https://….`,
   );
 
 /**
@@ -74,7 +81,9 @@ export function serverOf(
     notes.push(`The document says http: ${url.origin} is used, with https.`);
   }
   if (given === undefined && list.length > 1) {
-    const others = list.slice(1, 4).map((it) => shown(it.url, 100)).join(", ");
+    const others = list.slice(1, 4).map((it) => shortLine(it.url, 100)).join(
+      ", ",
+    );
     notes.push(`The document has other addresses, for --url: ${others}.`);
   }
   if (given === undefined && isLoopback(url)) {
@@ -83,7 +92,7 @@ export function serverOf(
     notes.push(`The document's API is in a private network: ${url.origin}.`);
   }
   if (!/^https?:$/.test(url.protocol) || url.username || url.password) {
-    throw notOfApi(url.href);
+    throw notAnApiAddress(url.href);
   }
   url.search = url.hash = "";
   const api = url.href.replace(/\/$/, "");
@@ -107,7 +116,7 @@ const isPrivate = ({ hostname }: URL) =>
     : /^[^.]+$|\.(?:internal|local|lan|home\.arpa)$/.test(hostname);
 
 function variablesOf(server: JsonObject): ServerVariable[] {
-  const taken = new Set(SETTINGS);
+  const taken = new Set(SETTING_SUFFIXES);
   return Object.entries(Object(server.variables)).flatMap(([name, given]) => {
     const isUsed = `${server.url}`.includes(`{${name}}`);
     const value = `${Object(given).default ?? ""}`;

@@ -8,10 +8,14 @@ import { PACKAGE } from "../create/source.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { registeredDomain } from "../../src/core/net/url.ts";
-import { shown } from "./document.ts";
+import { shortLine } from "./document.ts";
 import { literal, memberCode, objectCode, snakeCase, unique } from "./names.ts";
 import type { Scheme, Security } from "./security.ts";
-import { notOfApi, type ServerAddress, SETTINGS } from "./servers.ts";
+import {
+  notAnApiAddress,
+  type ServerAddress,
+  SETTING_SUFFIXES,
+} from "./servers.ts";
 import type { ServiceNames } from "./source.ts";
 
 /** A further key, which the server sends with the person's key. */
@@ -61,7 +65,7 @@ export function serviceCode(
   const { variable } = names;
   const [first, ...rest] = schemes;
   const isPersonal = first?.kind === "code" || first?.kind === "key";
-  const taken = new Set(SETTINGS)
+  const taken = new Set(SETTING_SUFFIXES)
     .union(new Set(address.variables.map(({ code }) => code)));
   const sent = (isPersonal ? rest : schemes)
     .flatMap((it) => sentAlong(it, names, taken, schemes.length === 1));
@@ -95,7 +99,11 @@ export function serviceCode(
       ...schemes.flatMap((it) => tokenNote(it, address.api)),
       ...schemes.flatMap(({ kind }) => NOTES.get(kind) ?? []),
       ...keys
-        ? [`It wants several keys: the ${shown(first.name)} is each person's.`]
+        ? [
+          `It wants several keys: the ${
+            shortLine(first.name)
+          } is each person's.`,
+        ]
         : [],
     ],
   };
@@ -190,11 +198,11 @@ function personalCode(
   scopes: readonly string[],
   { api, template, variables }: ServerAddress,
 ): Made {
-  if (!isAddress(api)) throw notOfApi(api);
+  if (!isAddress(api)) throw notAnApiAddress(api);
   const consts = variables.map(({ code, value, choices }) => {
     const others = choices.filter((it) => it !== value).slice(0, 20);
     const comment = others.length > 0
-      ? `// Or ${shown(others.join(", "))}.\n`
+      ? `// Or ${shortLine(others.join(", "))}.\n`
       : "";
     return `${comment}const ${code} = ${literal(value)};\n`;
   }).join("");

@@ -11,7 +11,7 @@ import {
 } from "../../src/api.ts";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { PACKAGE } from "../create/source.ts";
-import { shown } from "./document.ts";
+import { shortLine } from "./document.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
 import { INHERITED } from "../../src/core/protocol/json_schema.ts";
 import type { Body, Details, Operation, Parameter } from "./operations.ts";
@@ -105,7 +105,7 @@ export function inputCode(
     `${memberName(argument)}: ${zod.print(schema, { isOptional })},\n`
   ).join("");
   const input = members && `input: z.object({\n${members}}),\n`;
-  const left = [...zod.left].map((it) => `leaves ${shown(it)} unchecked`);
+  const left = [...zod.left].map((it) => `leaves ${shortLine(it)} unchecked`);
   const { consts } = zod;
   const cast = ODD.test(consts + input) ? " as never" : "";
   return { consts, notes: [...notes, ...left], input, cast };

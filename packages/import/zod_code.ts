@@ -6,10 +6,10 @@
  */
 import * as z from "zod";
 import type { JsonObject } from "../../src/core/json.ts";
-import { shown } from "./document.ts";
+import { shortLine } from "./document.ts";
 import { camelCase, literal, nestingOf, objectCode, unique } from "./names.ts";
 import { safePattern, textSample } from "./sample.ts";
-import { ended } from "./operations.ts";
+import { withFullStop } from "./operations.ts";
 import { type Components, type PlainSchema, subschemasOf } from "./schema.ts";
 
 /** The Zod schema of each format: its code, and the schema itself. */
@@ -293,11 +293,11 @@ export function descriptionOf(schema: PlainSchema): string | undefined {
   const isTold = pattern !== "" && pattern.length <= MAX_PATTERN;
   const more = [
     ...schema.uniqueItems ? ["No item twice."] : [],
-    ...isTold ? [`It must match ${shown(pattern)}.`] : [],
+    ...isTold ? [`It must match ${shortLine(pattern)}.`] : [],
     ...isDefault(schema) ? [`By default ${JSON.stringify(defaultValue)}.`] : [],
   ];
   if (more.length === 0) return description;
-  return [...description ? [ended(description)] : [], ...more].join(" ");
+  return [...description ? [withFullStop(description)] : [], ...more].join(" ");
 }
 
 /** True if a schema has a valid default. */
