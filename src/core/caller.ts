@@ -199,12 +199,13 @@ export interface Authenticated {
   exchange?: ServiceTokens;
   /**
    * Resolves to true if the caller's permission still holds, or did a second
-   * ago. Absent if the permission cannot be revoked.
+   * ago; to `paused` if it would hold, but the person has paused it. Absent if
+   * the permission cannot be revoked.
    * @param grantId another grant of the caller, which may permit the same
    * @throws {import("./errors.ts").StorageError} when the database cannot be
    * read
    */
-  isLive?(grantId?: string): Promise<boolean>;
+  isLive?(grantId?: string): Promise<boolean | "paused">;
   /**
    * Resolves to true if the credential of the request is still accepted, or was
    * a second ago. Absent if the credential never expires. Only subscriptions

@@ -341,7 +341,7 @@ interface RunParts {
   /** Renews the claim. Returns false if it is lost. */
   renew(): Promise<boolean>;
   /** Returns true while the caller is allowed to do this work. */
-  isAllowed(): Promise<boolean>;
+  isAllowed(): Promise<boolean | "paused">;
   interrupt(reason: unknown): Promise<never>;
   /** Returns the author's code, with the account tokens that it got. */
   code(): Pick<AuthorCode, "given" | "clean">;
@@ -361,7 +361,8 @@ export function durableRun(parts: RunParts) {
 
     /**
      * Interrupts the run if its claim is lost, or its caller is no longer
-     * allowed. Never settles while the run is being parked.
+     * allowed. Parks it if its caller is paused. Never settles while the run is
+     * being parked.
      */
     async checkMayContinue(): Promise<void> {
       if (parking.isReleased) await parking.never();
@@ -369,6 +370,7 @@ export function durableRun(parts: RunParts) {
         untilReachable(isAllowed, { signal })
       );
       if (!isStillAllowed) await interrupt(new Expelled());
+      if (isStillAllowed === "paused") parking.pause();
       await this.ensureClaim();
       // The claim may have been given away meanwhile.
       if (signal.aborted || parking.isReleased) await parking.never();

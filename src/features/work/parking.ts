@@ -13,6 +13,8 @@ const QUIET_MILLISECONDS = 200;
 /** The bounds of the pause before a run retries without an event. */
 const LEAST_AGAIN_SECONDS = 60;
 const MAX_AGAIN_SECONDS = 12 * 60 * 60;
+/** The seconds until a run looks again if its caller is still paused. */
+export const PAUSED_SECONDS = 60;
 /** The longest time that one timer can take. */
 const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
 
@@ -68,6 +70,8 @@ export class Parking {
   /** The number of step functions and writes in progress. */
   #active = 0;
   #isReleased = false;
+  /** The seconds for which the released run is left alone. */
+  #leftSeconds = 0;
   #isOver = false;
   /** Ends the current timers when the clock must be read again. */
   #rechecked = new AbortController();
@@ -151,6 +155,16 @@ export class Parking {
   }
 
   /**
+   * Parks the run of a paused caller as soon as no step or write is in
+   * progress, for {@linkcode PAUSED_SECONDS}.
+   */
+  pause(): void {
+    this.#leftSeconds = PAUSED_SECONDS;
+    this.#isReleased = true;
+    this.#leaveWhenQuiet();
+  }
+
+  /**
    * Parks the run as soon as no step is in progress. The promise never settles.
    */
   async never(): Promise<never> {
@@ -221,7 +235,7 @@ export class Parking {
   #leave(park: NonNullable<ParkingOptions["park"]>): void {
     const { now, interrupt, signal } = this.options;
     const waiting: Waiting[] = this.#isReleased
-      ? [{ until: Math.floor(now()) }]
+      ? [{ until: Math.floor(now()) + this.#leftSeconds }]
       : [...this.#waiting];
     const untils = waiting.flatMap(({ until }) => until ?? []);
     park({

@@ -408,8 +408,8 @@ export function resumeBy(
   siteOf: (address: string) => Pick<Engine, "gate" | "waitPages">,
 ): FindRun {
   /**
-   * Finds the caller by the grant of the call. If that has ended, by the last
-   * grant that used the task.
+   * Finds the caller by the grant of the call. If that has ended or is paused,
+   * by the last grant that used the task.
    */
   async function findCaller(
     taskId: string,
@@ -417,10 +417,12 @@ export function resumeBy(
   ): Promise<Authenticated | undefined> {
     const { gate } = siteOf(address);
     const found = await gate.restore(caller);
-    if (found || caller.grantId === undefined) return found;
+    const isPaused = await found?.isLive?.() === "paused";
+    if (found && !isPaused || caller.grantId === undefined) return found;
     const grantId = await engine.tasks.userOf(taskId, caller.binding);
-    return grantId === undefined || grantId === caller.grantId
-      ? undefined
+    return grantId === undefined || grantId === caller.grantId ||
+        isPaused && await found!.isLive!(grantId) !== true
+      ? found
       : await gate.restore({ ...caller, grantId });
   }
 
@@ -450,7 +452,8 @@ export function resumeBy(
       origin: restoredOrigin(here, claim, beginning, authenticated),
       isAllowed: isKnown &&
         engine.catalogue.within(caller.ceiling).tools.has(run.tool) &&
-        missingScopes(caller, tool?.scopes ?? []).length === 0,
+        missingScopes(caller, tool?.scopes ?? []).length === 0 &&
+        (await found!.isLive?.() ?? true),
     };
   };
 }

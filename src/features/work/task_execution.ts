@@ -180,13 +180,19 @@ export class TaskExecution {
     }
   }
 
-  /** True while the first or the last grant that used the task is alive. */
-  async #isAllowed(): Promise<boolean> {
+  /**
+   * True while the first or the last grant that used the task is alive;
+   * `paused` if none is, but durable work may go on later.
+   */
+  async #isAllowed(): Promise<boolean | "paused"> {
     const { taskId, origin: { authenticated, caller } } = this;
     // The MCP session of a client is not checked: its task outlives it.
-    if (await authenticated.isLive?.() ?? true) return true;
+    const first = await authenticated.isLive?.() ?? true;
+    if (first === true) return true;
     const grantId = await this.parts.tasks.userOf(taskId, caller.binding);
-    return await authenticated.isLive?.(grantId) === true;
+    const last = await authenticated.isLive?.(grantId);
+    return last === true ||
+      this.claim !== undefined && (first || last || false);
   }
 
   /**
@@ -197,16 +203,18 @@ export class TaskExecution {
    * @param end ends the task in this process
    */
   #watch(end: (ending: SettledTask | undefined) => void): () => Promise<void> {
-    const { claim, taskId, parts: { tasks, runs, log } } = this;
+    const { claim, taskId, parking, parts: { tasks, runs, log } } = this;
     const every = (
       milliseconds: number,
       complaint: string,
-      check: () => Promise<boolean>,
+      check: () => Promise<boolean | "paused">,
       ending: SettledTask | undefined,
     ) =>
       setInterval(async () => {
         try {
-          if (!await check()) end(ending);
+          const isRight = await check();
+          if (!isRight) end(ending);
+          if (isRight === "paused") parking.pause();
         } catch (error) {
           logRepeated(log, complaint, { reference: taskId, error });
         }

@@ -9,6 +9,7 @@ import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { within } from "../../core/clock.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
+import { PAUSED_SECONDS } from "./parking.ts";
 import { taskRunStore } from "./task_runs.ts";
 import type { Task, TaskStore } from "./tasks.ts";
 import { type Poller, RunPoller } from "./run_poller.ts";
@@ -247,6 +248,10 @@ export class TaskRegistry {
     if (!isAllowed) {
       if (!isConfigured && await leave(parts, claim)) return "left";
       return void await execution.end(EXPELLED);
+    }
+    if (isAllowed === "paused") {
+      const again = database.now() + PAUSED_SECONDS;
+      return void await runs.park(claim, again, [], { deaths });
     }
     const free = work.enter ? work.enter(origin.limitKey) : () => {};
     if (!free) return "no room";

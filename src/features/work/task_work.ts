@@ -146,7 +146,7 @@ export interface ClaimedWork {
   lacks?: string;
   origin: TaskOrigin;
   /** True if the caller may still do the work. */
-  isAllowed: boolean;
+  isAllowed: boolean | "paused";
   /**
    * False if this process does not know the provider or issuer of the caller;
    * another process may.

@@ -36,7 +36,8 @@ export interface Gate {
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
   /**
    * Authenticates an earlier caller again for background work, with their
-   * present scopes. Undefined if they are no longer allowed.
+   * present scopes. Undefined if they are no longer allowed; `isLive` tells if
+   * they are paused.
    */
   restore(caller: Caller): MaybePromise<Authenticated | undefined>;
   /**

@@ -71,19 +71,20 @@ export function oauthDoor(
     scopes: readonly string[],
   ): Promise<{ grant: Grant; effective: EffectiveScopes } | undefined> {
     const grant = await live.find(grantId);
-    if (!grant || grant.pausedAt !== undefined) return undefined;
+    if (!grant) return undefined;
     const { expiresAt } = withinLifetimes(grant, lifetimes);
     const effective = expiresAt > now(clock) && effectiveScopes(grant, scopes);
     return effective ? { grant, effective } : undefined;
   }
 
-  /** True if a grant still has all these scopes. */
+  /** True if a grant still has all these scopes, and is not paused. */
   async function stillHasScopes(
     grantId: string,
     scopes: readonly string[],
-  ): Promise<boolean> {
+  ): Promise<boolean | "paused"> {
     const found = await find(grantId, scopes);
-    return found?.effective.scopes.length === scopes.length;
+    if (found?.effective.scopes.length !== scopes.length) return false;
+    return found.grant.pausedAt === undefined || "paused";
   }
 
   /** True if a token has neither expired nor been revoked. */

@@ -306,7 +306,7 @@ export abstract class Call implements AskingCall, RunningCall {
   }
 
   async isLive(): Promise<boolean> {
-    return await this.authenticated.isLive?.() ?? true;
+    return (await this.authenticated.isLive?.() ?? true) === true;
   }
 
   async hasExpired(): Promise<boolean> {

@@ -141,7 +141,7 @@ Deno.test("oauthDoor() notes the use of a token that a person made, and of no ot
 });
 
 for (const kind of [undefined, "token"] as const) {
-  Deno.test(`oauthDoor() refuses a paused ${kind ?? "connection"}, notes no use of it, and ends what it has running`, async () => {
+  Deno.test(`oauthDoor() refuses a paused ${kind ?? "connection"}, notes no use of it, and says that it is paused`, async () => {
     using time = new FakeTime();
     const grant = { ...GRANT, kind } as Grant;
     const { touched, verified } = start({ grant });
@@ -157,7 +157,7 @@ for (const kind of [undefined, "token"] as const) {
         "https://tools.example.com/account",
     });
     assert.deepEqual(touched, []);
-    assert.equal(await isLive!(), false);
+    assert.equal(await isLive!(), "paused");
   });
 }
 

@@ -1,0 +1,99 @@
+/** Durable work of a connection that its person pauses. */
+import assert from "node:assert/strict";
+import { tool } from "../../../src/mod.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { resultOf } from "../../kit/answer.ts";
+import { test } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import type { Json } from "../../kit/message.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { TASKS } from "../../kit/task.ts";
+import { until } from "../../kit/wait.ts";
+import { followTask, open, press } from "../approvals/approving.ts";
+
+for (const way of ["resume", "end"] as const) {
+  test.inMemory(`durable work of a paused connection waits, and ${way === "end" ? "ends with it" : "goes on once it is resumed"}`, async ({ kv }) => {
+    using time = new FakeTime();
+    const step = Promise.withResolvers<void>();
+    const did: string[] = [];
+    const durable = { durable: true } as const;
+    const works = tool({
+      name: "works",
+      task: durable,
+      async run(_, context) {
+        await context.step("first", async () => {
+          did.push("first");
+          await step.promise;
+        });
+        await context.step("second", () => void did.push("second"));
+        return "done";
+      },
+    });
+    const sleeps = tool({
+      name: "sleeps",
+      task: durable,
+      async run(_, context) {
+        await context.sleep("rest", 60);
+        await context.step("woken", () => void did.push("woken"));
+        return "done";
+      },
+    });
+    const waits = tool({
+      name: "waits",
+      task: durable,
+      approval: { expiresIn: 3600 },
+      run: () => "done",
+    });
+    const plain = tool({
+      name: "plain",
+      task: "required",
+      run: () => new Promise<string>(() => {}),
+    });
+    const tools = [works, sleeps, waits, plain];
+    await using server = await startOAuthServer({ kv, tools });
+    const { headers } = await server.person();
+    const begin = async (name: string): Promise<string> => {
+      const options = { headers, capabilities: TASKS };
+      const called = server.call("tools/call", { name }, options);
+      return (await resultOf(called)).taskId;
+    };
+    const stateOf = async (taskId: string) =>
+      (await kv.get<Json>(["task", taskId])).value!.status;
+    const approving = await followTask(server, { headers, name: "waits" });
+    const durableIds = [await begin("works"), await begin("sleeps")];
+    const plainId = await begin("plain");
+    await until(() => did.length === 1 && server.app.running === 2);
+
+    const visitor = await AccountVisitor.signIn(server);
+    await visitor.press("/account/pause");
+    time.tick(2);
+    await until(async () => await stateOf(plainId) === "failed");
+    step.resolve();
+    await until(() => server.app.running === 0);
+    for (const _ of "12") {
+      time.tick(70);
+      await server.app.wake();
+    }
+    for (const taskId of [...durableIds, approving.taskId]) {
+      assert.equal(await stateOf(taskId), "working");
+    }
+    assert.deepEqual(did, ["first"]);
+
+    await visitor.look();
+    await visitor.press(`/account/${way}`);
+    if (way === "resume") {
+      const [link] = approving.statusMessage.match(/http\S+/);
+      await press(await open(server, link), "approve");
+      durableIds.push(approving.taskId);
+    }
+    const state = way === "resume" ? "completed" : "cancelled";
+    await until(async () => {
+      time.tick(70);
+      await server.app.wake();
+      const states = await Promise.all(durableIds.map(stateOf));
+      return states.every((it) => it === state);
+    });
+    const after = way === "resume" ? ["second", "woken"] : [];
+    assert.deepEqual(did.sort(), ["first", ...after]);
+  });
+}
