@@ -141,7 +141,8 @@ export function accountSignIn(services: FormServices) {
       // A form of another site is sent without the cookies, and would replace
       // them.
       checkSameSite(c.req.raw, baseUrl);
-      // All tabs share one handle, so that they do not break each other.
+      // All tabs share one handle, so that sign-ins in two tabs do not break
+      // each other.
       const handle = readCookie(c, cookie) ?? randomId();
       keepCookie(c, cookie, handle, AUTHORIZATION_REQUEST_TTL_SECONDS);
       const browser = keepBrowserCookie(c, baseUrl);

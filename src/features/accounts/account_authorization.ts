@@ -80,7 +80,7 @@ export function accountAuthorization(
 
   /**
    * Derives the PKCE verifier and the nonce of a request from the session ID,
-   * which is not in `state`.
+   * because `state` does not contain that ID.
    */
   function secretsOf({ id }: SignedIn, handle: string) {
     const derive = (purpose: string) =>
@@ -202,8 +202,9 @@ export function accountAuthorization(
         });
       }
       flow.countTry(visit);
-      // A service may revoke all tokens of a code that is used twice, for
-      // example when the person reloads this page (RFC 6749 §4.1.2).
+      // Each code is redeemed once: if a code is used twice, as when the person
+      // reloads this page, a service may revoke all its tokens (RFC 6749
+      // §4.1.2).
       if (!await states.spend(`connect ${handle}`, departure)) {
         throw new KeyRefusal("This answer was used already. Begin again.");
       }

@@ -94,8 +94,8 @@ export class AccountKeys {
     try {
       return await this.open(service, found) !== undefined;
     } catch (error) {
-      // If the service does not answer, the tool gets the error once it calls
-      // it.
+      // If the service does not answer, the tool gets the error when it calls
+      // the service.
       if (error instanceof ToolError && !mustAnswer) return true;
       throw error;
     }
@@ -272,8 +272,8 @@ async function hasEnded(
 
 export class KeyRefusalWatch {
   /**
-   * Per service: true if it accepted its key in this call, false if it refused
-   * it.
+   * Per service: true if the service accepted the key in this call, false if it
+   * refused the key.
    */
   readonly #isTaken = new Map<string, boolean>();
 

@@ -68,8 +68,8 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
     find,
     known,
     async lease(found: AccountTokens): Promise<AccountTokens | undefined> {
-      // If encryption fails, new tokens could not be stored, and the old ones
-      // would be lost.
+      // Checked before the refresh: if encryption fails, new tokens cannot be
+      // stored, and the old ones are lost.
       await vault.checkSeals();
       return await leases.lease(found);
     },

@@ -66,8 +66,8 @@ export interface AccountRecord extends Leasable, Sealed {
   usedAt?: number;
   usedBy?: AccountUse;
   /**
-   * The time at which the service last refused the key or token; absent once it
-   * accepts it again.
+   * The time at which the service last refused the key or token; absent once
+   * the service accepts it again.
    */
   refusedAt?: number;
 }
@@ -248,8 +248,8 @@ export function accountStore(
 }
 
 /**
- * Makes the text that binds a key to its record, account and API. It is
- * encrypted with the key, and compared after decryption.
+ * Makes the text that binds a key to its record, account and API. The text is
+ * encrypted together with the key, and compared after decryption.
  */
 function contextOf(record: AccountRecord, key: Deno.KvKey): string {
   const { subject, service, label, formerLabels, accountId } = record;

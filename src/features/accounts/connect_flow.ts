@@ -51,7 +51,7 @@ export function connectFlow(services: ConnectServices) {
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 
-  /** Responds to a form that was sent twice with the outcome of the first. */
+  /** Responds to the second sending of a form with the outcome of the first. */
   async function showKept(
     c: Context,
     visit: ConnectVisit,

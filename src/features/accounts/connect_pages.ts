@@ -119,7 +119,9 @@ export function connectPages(services: ConnectServices) {
       .map(({ key }) => String(key.at(-1)));
   }
 
-  /** Shows the account before it is stored, or the reason why it was not. */
+  /**
+   * Shows the account before it is stored, or the reason why it was not stored.
+   */
   async function confirm(
     c: Context,
     visit: ConnectVisit,

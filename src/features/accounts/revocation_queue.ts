@@ -73,8 +73,8 @@ export function revocationQueue(database: Database) {
     },
 
     /**
-     * Makes the write that deletes an entry because an account gets its tokens.
-     * Undefined if their revocation has begun.
+     * Makes the write that deletes an entry because an account gets the entry's
+     * tokens. Undefined if their revocation has begun.
      */
     async keeping(key: Deno.KvKey): Promise<Write | undefined> {
       const found = await database.find(key);

@@ -362,8 +362,8 @@ export function callApprovals(
           if (writeEntry) writeEntry(transaction.check(head));
         },
         // The encrypted text of the stored answer that may be replaced: a
-        // refusal that the person has seen. Empty if none may be, because no
-        // stored answer is empty.
+        // refusal that the person has seen. Empty if no answer may be replaced,
+        // because no stored answer is empty.
         isRefused || !isToBeDecided(approval)
           ? ""
           : (seen ?? approval).sealedAnswer,

@@ -221,7 +221,8 @@ export function passkeyStore(database: Database) {
 
     /**
      * Deletes all passkeys of a person. A new passkey can approve only after a
-     * day, so that someone who erases in the person's place gains nothing.
+     * day. Otherwise someone at the person's browser could erase the passkeys,
+     * and approve with a new one.
      */
     async forgetAllOf(subject: string): Promise<void> {
       const { own, all } = await read(subject);

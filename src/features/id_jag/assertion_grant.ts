@@ -103,7 +103,9 @@ export function assertionGrant(services: AuthServices) {
     const id = issuerId(by);
     const identity = providers.vouched(id, asserted);
     const subject = subjectOf(id, identity);
-    // A rule with a bare subject means a person of a sign-in provider.
+    // A rule with a bare subject means a person of a sign-in provider. For a
+    // person of another issuer, the identity gets the whole subject, so that no
+    // such rule matches.
     const isNamedAlone = providers.all.some((it) => it.id === id) &&
       !isSubjectOfOther(identity.subject, subjectIds, id);
     const kept = identityRecheck.reduce(identity);

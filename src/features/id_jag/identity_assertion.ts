@@ -45,8 +45,8 @@ export function checkIdentityAssertion(
   const check = (isGood: boolean, description: string) => {
     if (!isGood) throw invalidGrant(description);
   };
-  // Exactly one audience: a second one could use the assertion at its own
-  // server.
+  // Exactly one audience: if an assertion had two, each server could use it at
+  // the other.
   const [audience, ...others] = Array.isArray(aud) ? aud : [aud];
   check(
     others.length === 0 && (audience === baseUrl || audience === `${baseUrl}/`),

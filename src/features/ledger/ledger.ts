@@ -97,8 +97,8 @@ export function failuresFirst<C extends Pick<LedgerEntry, "at" | "outcome">>(
 }
 
 /**
- * Counts a call in an entry of the same tool, outcome and hour. Returns false
- * if there is none.
+ * Counts a call in the entry of the same tool, outcome and hour. Returns false
+ * if there is no such entry.
  */
 function mergeIntoEntry(list: LedgerEntry[], call: LedgerEntry): boolean {
   const index = list.findLastIndex((other) => isSameEntry(other, call));

@@ -41,7 +41,7 @@ interface RegistrationRecord extends Expiring, Sealed {}
 interface Registry {
   server: ProviderMetadata;
   fetch: UpstreamFetch;
-  /** The scopes that are asked for: some servers give no others. */
+  /** The scopes to register for: some servers give a client no others. */
   scopes?: readonly string[];
 }
 

@@ -151,7 +151,7 @@ export function waitStore(database: Database) {
       const id = randomId();
       const key = waitKey(id);
       // Every new wait changes the record at the head of its list, so that two
-      // at once cannot both pass the limit.
+      // new waits at once cannot both pass the limit.
       const list = listOfWait(own);
       const head = waitsOfKey(list);
       const opener = { ...own, list, most };

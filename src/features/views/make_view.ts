@@ -100,7 +100,7 @@ export function makeView<I, O>(
   async function showResult(params: Loose): Promise<void> {
     const result = resultOf(params);
     const { tool } = (state.context.toolInfo ?? {}) as Loose;
-    // If data was dropped on the way, a tool that only reads is called again.
+    // If the host dropped the data, a tool that only reads is called again.
     const again = !params.isError && result.data === undefined &&
       tool?.outputSchema && tool.annotations?.readOnlyHint && state.can.call &&
       await call(tool.name, { ...state.input }).catch(() => undefined);

@@ -100,10 +100,10 @@ export class DurableSteps implements DurableContext {
    * later run that asks the same question under the same name gets the stored
    * answer.
    *
-   * @param ask asks the question under a key that is the same in every run; it
-   * must pass the answer on, as JSON, to be stored
+   * @param ask asks the question under `key`, which is the same in every run,
+   *   and must pass the answer, as JSON, to `keep`
    * @param how `isOnPage`: the answer is given on a page, and `ask` itself
-   * parks the run until then
+   *   parks the run until then
    */
   question<T>(
     question: AskedQuestion,

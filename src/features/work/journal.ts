@@ -325,7 +325,10 @@ export function thrownAgain({ name, message }: NonNullable<Step["error"]>) {
   return error;
 }
 
-/** Interrupts a run whose caller has lost the right to do this work. */
+/**
+ * The reason that interrupts a run whose caller has lost the right to do this
+ * work.
+ */
 export class Expelled extends Error {
   override name = "Expelled";
 }

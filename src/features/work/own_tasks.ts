@@ -207,7 +207,7 @@ export function stepsInWords(
       const end = known.get(`step:wait ${wait}: end`);
       return part === "time" ? waitInWords(wait, step, end, isOver, now) : [];
     }
-    // An answer is stored before the waiting work resumes.
+    // The work may not have resumed yet: an answer is stored before that.
     const isAnswered = step.key !== undefined && !isAsking &&
       !Object.hasOwn(inputRequests, step.key);
     return stepInWords(step, { isOver, isAnswered }, now);

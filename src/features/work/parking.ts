@@ -10,7 +10,9 @@ import { pause } from "../../core/clock.ts";
 const SHORT_SECONDS = 5;
 /** The time for which a run must do nothing but wait before it is parked. */
 const QUIET_MILLISECONDS = 200;
-/** The bounds of the pause before a run retries without an event. */
+/**
+ * The least and the most seconds until a run tries again what no event reports.
+ */
 const LEAST_AGAIN_SECONDS = 60;
 const MAX_AGAIN_SECONDS = 12 * 60 * 60;
 /** The seconds until a run looks again if its caller is still paused. */
@@ -18,7 +20,7 @@ export const PAUSED_SECONDS = 60;
 /** The longest time that one timer can take. */
 const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
 
-/** Interrupts a run in this process because it is parked. */
+/** The reason that interrupts a run in this process: the run is parked. */
 export class Parked extends Error {
   override name = "Parked";
 }

@@ -181,7 +181,7 @@ async function startTask(
 }
 
 /**
- * Returns the value of `prepare` without the account tokens that it was given.
+ * Returns the value of `prepare`, and removes account tokens from it.
  *
  * @throws {TypeError} if the value itself is such a token
  */

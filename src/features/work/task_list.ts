@@ -81,7 +81,7 @@ export function taskLists(database: Database) {
     const task = { tool, status, createdMilliseconds };
     if (!durable) return task;
     const run = await database.find<RunRecord>(taskRunKey(taskId));
-    // The work may end meanwhile, and its end deletes the stored beginning.
+    // The work may end meanwhile, which deletes its `RunBeginning`.
     const beginning = run &&
       await readText(database, run.value.beginning).then(JSON.parse)
         .catch(() => undefined);
@@ -299,7 +299,7 @@ export function taskBeginnings(database: Database) {
     /**
      * Stores a new task of durable work, and claims it for this process.
      *
-     * @throws {HttpError} 413 if its {@linkcode RunBeginning} is too long
+     * @throws {HttpError} 413 if its `RunBeginning` is too long
      */
     async createDurable(
       taskId: string,
