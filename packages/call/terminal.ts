@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { visible } from "../../src/core/log/log_line.ts";
+import { escaped } from "../../src/core/log/log_line.ts";
 import { Exit, Failure } from "./failure.ts";
 import { unlessAborted } from "../../src/core/clock.ts";
 import { unwritten } from "./standard_output.ts";
@@ -15,7 +15,7 @@ import { unwritten } from "./standard_output.ts";
  */
 export function harmless(text: string): string {
   return text.replaceAll("\r\n", "\n").split(/([\n\t\u200c\u200d])/)
-    .map((part, index) => index % 2 === 0 ? visible(part) : part).join("");
+    .map((part, index) => index % 2 === 0 ? escaped(part) : part).join("");
 }
 
 export function harmlessLine(text: string): string {

@@ -4,7 +4,7 @@
  * @module
  */
 import { counted } from "./list_cost.ts";
-import { visible } from "../../src/core/log/log_line.ts";
+import { escaped } from "../../src/core/log/log_line.ts";
 
 export interface Finding {
   /**
@@ -52,7 +52,7 @@ const MARKS: Readonly<Record<Finding["result"], string>> = {
  */
 export function printFinding({ name, result, found, fix }: Finding): string {
   const line = `${MARKS[result]}  ${name}: ${found}`;
-  return visible(fix ? `${line}. Fix: ${fix}` : line);
+  return escaped(fix ? `${line}. Fix: ${fix}` : line);
 }
 
 const INDENT = " ".repeat(9);
@@ -76,7 +76,7 @@ export function printReport(findings: readonly Finding[]): string {
       const lines = group.map((finding) =>
         printFinding({ ...finding, fix: undefined })
       );
-      lines.push(`${INDENT}Fix: ${visible(`${fix}`)}`);
+      lines.push(`${INDENT}Fix: ${escaped(`${fix}`)}`);
       const folded = skipped.filter(({ cause }) => names.has(cause));
       if (folded.length > 0) {
         lines.push(`${INDENT}Not checked because of it: ${namesOf(folded)}`);
@@ -86,12 +86,12 @@ export function printReport(findings: readonly Finding[]): string {
   }
   const others = skipped.filter(({ cause }) => cause === undefined);
   for (const [found, group] of Map.groupBy(others, ({ found }) => found)) {
-    parts.push(`Not checked: ${namesOf(group)}: ${visible(found)}`);
+    parts.push(`Not checked: ${namesOf(group)}: ${escaped(found)}`);
   }
   const well = of("ok");
   if (well.length > 0) parts.push(`Well: ${namesOf(well)}`);
   const list = well.find(({ name }) => name.startsWith("Tools"));
-  if (list) parts.push(`Tools: ${visible(list.found)}`);
+  if (list) parts.push(`Tools: ${escaped(list.found)}`);
   parts.push(summaryOf(things));
   return parts.join("\n\n");
 }

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { visible } from "../../src/core/log/log_line.ts";
+import { escaped } from "../../src/core/log/log_line.ts";
 
 const MAX_NAME = 64;
 
@@ -110,7 +110,7 @@ function shallow(value: unknown): string {
       Object.entries(value).map(([name, member]) => [name, shallow(member)]),
     );
   }
-  return visible(JSON.stringify(value ?? null));
+  return escaped(JSON.stringify(value ?? null));
 }
 
 /** Returns the name of a member as code, quoted if necessary. */

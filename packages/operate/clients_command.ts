@@ -5,7 +5,7 @@
  */
 import { shortClientId } from "../../src/core/oauth/client.ts";
 import { machineSubject } from "../../src/core/oauth/subject.ts";
-import { visible } from "../../src/core/log/log_line.ts";
+import { escaped } from "../../src/core/log/log_line.ts";
 import { Command, day, endedWords, table } from "./command.ts";
 
 export class ClientsCommand extends Command {
@@ -16,7 +16,7 @@ export class ClientsCommand extends Command {
     const id = shortClientId(named.replace(/^client:/, ""));
     const name = machineSubject(id);
     if (verb === "unblock") return await this.unblock(name);
-    const unknown = `No open connection is known of ${visible(id)}`;
+    const unknown = `No open connection is known of ${escaped(id)}`;
     if (verb === "block") {
       const end = async () => ({
         grants: await register.endClient(id),

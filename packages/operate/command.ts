@@ -7,7 +7,7 @@
 import type { EndedCounts } from "../../src/core/auth/grants/end_grant.ts";
 import { MACHINE_ID } from "../../src/core/oauth/subject.ts";
 import type { Logger } from "../../src/core/log/log.ts";
-import { visible } from "../../src/core/log/log_line.ts";
+import { escaped } from "../../src/core/log/log_line.ts";
 import type { CommandLine } from "./command_line.ts";
 import { refusal } from "./database.ts";
 import type { Register } from "./register.ts";
@@ -68,7 +68,7 @@ export abstract class Command {
     const known = about.isKnown || ended > 0;
     return this.print(
       { block: made, ended, accounts, known },
-      `${visible(name)} is blocked; ${endedWords(ended, accounts)}` +
+      `${escaped(name)} is blocked; ${endedWords(ended, accounts)}` +
         (known ? "" : `. ${about.unknown} yet`),
     );
   }
@@ -76,10 +76,10 @@ export abstract class Command {
   /** Lifts the block of a person or a client. */
   protected async unblock(name: string): Promise<string> {
     const lifted = await this.operator.register.blocks.lift(name);
-    if (!lifted) throw refusal(`${visible(name)} is not blocked`);
+    if (!lifted) throw refusal(`${escaped(name)} is not blocked`);
     this.audit("Block lifted", { name });
     const may = isMachine(name) ? "connect" : "sign in";
-    return this.print({ lifted }, `${visible(name)} may ${may} again`);
+    return this.print({ lifted }, `${escaped(name)} may ${may} again`);
   }
 
   /** Lists the blocks of people, or of clients. */
@@ -123,7 +123,7 @@ export function table(rows: readonly Record<string, unknown>[]): string {
   const head = Object.keys(rows[0]);
   const lines = [
     head,
-    ...rows.map((row) => head.map((it) => cellOf(visible(`${row[it]}`)))),
+    ...rows.map((row) => head.map((it) => cellOf(escaped(`${row[it]}`)))),
   ];
   const widths = head.map((_, at) =>
     Math.min(MAX_WIDTH, Math.max(...lines.map((line) => line[at].length)))

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { visible } from "../../src/core/log/log_line.ts";
+import { escaped } from "../../src/core/log/log_line.ts";
 import { notUnderstood, usageFailure } from "../call/failure.ts";
 import { parseOptions } from "../call/program.ts";
 
@@ -51,7 +51,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     throw usageFailure("Begin with people or clients");
   }
   const verbs = VERBS[noun].split(" ");
-  if (!verbs.includes(verb)) throw notUnderstood(visible(verb), verbs);
+  if (!verbs.includes(verb)) throw notUnderstood(escaped(verb), verbs);
   const line: CommandLine = { ...values, noun, verb, named: others.join(" ") };
   checkParts(line);
   return line;
@@ -78,7 +78,7 @@ function checkParts(
   if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
   if (reset && verb !== "passkeys") throw notUnderstood("--reset");
   const isOfAll = /^(blocked|reseal|list)$/.test(verb) && !isList;
-  if (isOfAll && named !== "") throw notUnderstood(visible(named));
+  if (isOfAll && named !== "") throw notUnderstood(escaped(named));
   if (!isOfAll && !isList && named === "") {
     throw usageFailure(`Name a ${noun === "people" ? "person" : "client"}`);
   }

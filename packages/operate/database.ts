@@ -4,7 +4,7 @@
  * @module
  */
 import { Log, type Logger } from "../../src/core/log/log.ts";
-import { jsonLine, visibleLines } from "../../src/core/log/log_line.ts";
+import { escapedLines, jsonLine } from "../../src/core/log/log_line.ts";
 import { isPostgres, isRemote } from "../../src/core/settings/server.ts";
 import { Failure } from "../call/failure.ts";
 
@@ -28,5 +28,5 @@ export function commandLog(name: string): Logger {
  * terminal.
  */
 export function refusal(words: string): Failure {
-  return new Failure(visibleLines(words));
+  return new Failure(escapedLines(words));
 }

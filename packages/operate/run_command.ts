@@ -7,7 +7,7 @@ import { matchesPerson } from "../../src/core/oauth/allowed_users.ts";
 import type { Grant } from "../../src/core/oauth/grant.ts";
 import { lowerAscii } from "../../src/core/oauth/list_entry.ts";
 import { foldText, personName } from "../../src/core/oauth/person.ts";
-import { visible, visibleLines } from "../../src/core/log/log_line.ts";
+import { escaped, escapedLines } from "../../src/core/log/log_line.ts";
 import { parseCursor, printCursor } from "../../src/core/store/people.ts";
 import { ClientsCommand } from "./clients_command.ts";
 import {
@@ -33,7 +33,7 @@ export async function runCommand(
 ): Promise<string> {
   const line = parseCommandLine(args);
   const Noun = line.noun === "people" ? PeopleCommand : ClientsCommand;
-  return visibleLines(await new Noun(line, operator).run());
+  return escapedLines(await new Noun(line, operator).run());
 }
 
 /** The maximum number of people on a page. */
@@ -50,7 +50,7 @@ class PeopleCommand extends Command {
     if (verb === "unblock") return await this.unblock(subject);
     if (verb === "passkeys") return await this.#passkeys(subject);
     const isKnown = await register.isKnown(subject);
-    const unknown = `Nothing is known of ${visible(subject)}`;
+    const unknown = `Nothing is known of ${escaped(subject)}`;
     switch (verb) {
       case "show":
         if (!isKnown) throw refusal(unknown);
@@ -74,7 +74,7 @@ class PeopleCommand extends Command {
         const words = endedWords(ended, accounts);
         return this.print(
           { subject, ...counts },
-          isErased ? `${visible(subject)} is erased; ${words}` : words,
+          isErased ? `${escaped(subject)} is erased; ${words}` : words,
         );
       }
       default:
@@ -143,7 +143,7 @@ class PeopleCommand extends Command {
       return this.print(
         { subject, deleted },
         `${deleted} deleted: the next passkey of ${
-          visible(subject)
+          escaped(subject)
         } counts at once`,
       );
     }
@@ -174,7 +174,7 @@ class PeopleCommand extends Command {
     const accounts = services.map(({ service }) => service).join(", ");
     return this.print(
       kept,
-      `${visible(subject)}: ${state}, sessions: ${kept.sessions}, ` +
+      `${escaped(subject)}: ${state}, sessions: ${kept.sessions}, ` +
         `tasks: ${kept.tasks?.length ?? 0}, accounts: ${accounts || "none"}, ` +
         `passkeys: ${passkeys.length}\n` +
         table(rows),
@@ -200,12 +200,12 @@ class PeopleCommand extends Command {
     // People after the first page may have the same name.
     if (meant.length > 0) {
       throw refusal(
-        `Several people may be called ${visible(named)}: name a subject`,
+        `Several people may be called ${escaped(named)}: name a subject`,
       );
     }
     throw refusal(
       `No one is called ${
-        visible(named)
+        escaped(named)
       }: find them with "deno task ts people ` +
         'list" or "people blocked", or write their subject, as github:583231, ' +
         "or as https://id.example.com#42",

@@ -58,7 +58,7 @@ const PLAIN_JSON = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 function jsonText(text: string): string {
   const kept = textOf(text);
-  return PLAIN_JSON.test(kept) ? `"${kept}"` : visible(JSON.stringify(kept));
+  return PLAIN_JSON.test(kept) ? `"${kept}"` : escaped(JSON.stringify(kept));
 }
 
 function jsonValue(value: unknown): string {
@@ -70,7 +70,7 @@ function jsonValue(value: unknown): string {
     case "boolean":
       return String(value);
     default:
-      return visible(JSON.stringify(plainOf(value)) ?? "null");
+      return escaped(JSON.stringify(plainOf(value)) ?? "null");
   }
 }
 
@@ -81,7 +81,7 @@ function jsonValue(value: unknown): string {
 export function terminalLine(event: LogEvent): string {
   const { timestamp, level, message, properties } = event;
   const time = isoTime(timestamp).slice(11, 23);
-  let line = `${time} ${level.toUpperCase().padEnd(7)} ${visible(message)}`;
+  let line = `${time} ${level.toUpperCase().padEnd(7)} ${escaped(message)}`;
   let frames = "";
   for (const name in properties) {
     const value = properties[name];
@@ -98,16 +98,16 @@ export function terminalLine(event: LogEvent): string {
  */
 function fieldOf(value: unknown): string {
   if (typeof value === "object" && value !== null && !isError(value)) {
-    return visible(JSON.stringify(plainOf(value)) ?? "null");
+    return escaped(JSON.stringify(plainOf(value)) ?? "null");
   }
   const text = isError(value)
     ? [value, ...reasonsOf(value)].map(nameAndMessageOf).join(", caused by ")
     : textOf(value);
-  return /^[\w./:@+-]+$/.test(text) ? text : visible(JSON.stringify(text));
+  return /^[\w./:@+-]+$/.test(text) ? text : escaped(JSON.stringify(text));
 }
 
 function indented(frames: string): string {
-  return frames.split("\n").map((frame) => visible(frame.trim()))
+  return frames.split("\n").map((frame) => escaped(frame.trim()))
     .filter((frame) => frame.startsWith("at ")).map((frame) => `\n    ${frame}`)
     .join("");
 }
@@ -132,7 +132,7 @@ export const UNPRINTABLE = new RegExp(
 const PLAIN = /^[\x20-\x7e]*$/;
 
 /** Escapes unprintable characters in a text, as JSON does. */
-export function visible(text: string): string {
+export function escaped(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(
     UNPRINTABLE,
@@ -147,13 +147,13 @@ export function visible(text: string): string {
 const MAX_SEEN_CHARACTERS = 100;
 
 /** Escapes unprintable characters in a text, except its line ends. */
-export function visibleLines(text: string): string {
-  return text.split("\n").map(visible).join("\n");
+export function escapedLines(text: string): string {
+  return text.split("\n").map(escaped).join("\n");
 }
 
 /** Truncates and escapes a client's text, for an error or the log. */
 export function seenText(text: string): string {
-  return visible(text.slice(0, MAX_SEEN_CHARACTERS).toWellFormed());
+  return escaped(text.slice(0, MAX_SEEN_CHARACTERS).toWellFormed());
 }
 
 let second = NaN;

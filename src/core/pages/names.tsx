@@ -7,7 +7,7 @@
  */
 import { type Client, clientName, shortClientId } from "../oauth/client.ts";
 import { redirectKind } from "../oauth/redirect_uri.ts";
-import { BLANKS, visible } from "../log/log_line.ts";
+import { BLANKS, escaped } from "../log/log_line.ts";
 
 export interface ClientInWords {
   /** The name that the client gave itself; it is cleaned before it is shown. */
@@ -58,7 +58,7 @@ export function ClientCell({ client }: Pick<UsedClient, "client">) {
     <>
       <ClientName name={clientName(client)} />
       <br />
-      <code>{visible(shortClientId(client.clientId))}</code>
+      <code>{escaped(shortClientId(client.clientId))}</code>
     </>
   );
 }
@@ -97,7 +97,7 @@ const MAX_TITLE_CHARACTERS = 200;
 export function ToolTitle(
   { tool, toolTitle, hasName = false }: ToolInWords & { hasName?: boolean },
 ) {
-  const name = <code>{visible(tool)}</code>;
+  const name = <code>{escaped(tool)}</code>;
   if (toolTitle === undefined) return name;
   return (
     <>

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import { visible } from "../log/log_line.ts";
+import { escaped } from "../log/log_line.ts";
 
 /**
  * A table. On a phone each row is a card, with the headings in front of its
@@ -67,7 +67,7 @@ export function CodeLines({ of }: { of: readonly string[] }) {
     <>
       {of.map((code) => (
         <div>
-          <code>{visible(code)}</code>
+          <code>{escaped(code)}</code>
         </div>
       ))}
     </>

@@ -12,7 +12,7 @@ import type {
 import type { InputRequest } from "./question.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { toJsonSchema, withoutPrototype } from "./json_schema.ts";
-import { invalidParams, shown } from "./messages.ts";
+import { invalidParams, quoted } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { issueText } from "./results.ts";
 
@@ -110,7 +110,7 @@ export function parseAnswer(
   if (action === "decline" || action === "cancel") return { action };
   if (action !== "accept") {
     throw invalidParams(
-      `action must be accept, decline or cancel, not ${shown(action)}`,
+      `action must be accept, decline or cancel, not ${quoted(action)}`,
     );
   }
   if ("url" in question) return { action, content: undefined };
@@ -118,7 +118,7 @@ export function parseAnswer(
   if (!isObject(content)) {
     throw invalidParams(
       "An accepted form must have an object as its content, not " +
-        shown(content),
+        quoted(content),
     );
   }
   if ("requestedSchema" in question) {
@@ -171,6 +171,6 @@ export function checkUrl(url: string): void {
   if (isWeb && url.length <= MAX_URL_CHARACTERS) return;
   throw new TypeError(
     "ask: url must be an https or http address of at most " +
-      `${MAX_URL_CHARACTERS} characters, not ${shown(url)}`,
+      `${MAX_URL_CHARACTERS} characters, not ${quoted(url)}`,
   );
 }

@@ -11,7 +11,7 @@
 import { fingerprintOfLong, seal, unseal } from "../crypto/crypto.ts";
 import { canonicalJson, isObject, type JsonObject } from "../json.ts";
 import type { RpcError } from "../errors.ts";
-import { invalidParams, shown } from "./messages.ts";
+import { invalidParams, quoted } from "./messages.ts";
 import type { AskedQuestion } from "./question.ts";
 
 /**
@@ -168,7 +168,7 @@ export async function openRequestState(
   now: number,
 ): Promise<RequestState> {
   if (typeof text !== "string") {
-    throw invalid(`must be a string, not ${shown(text)}`);
+    throw invalid(`must be a string, not ${quoted(text)}`);
   }
   const state: Sealed | undefined = await unseal(key, text)
     .then(JSON.parse, () => undefined);

@@ -10,7 +10,7 @@
  */
 import { isObject, type JsonObject } from "../json.ts";
 import { HttpError, RpcCode, RpcError } from "../errors.ts";
-import { visible } from "../log/log_line.ts";
+import { escaped } from "../log/log_line.ts";
 import { bodyNotArrived, readBytes } from "../net/body_bytes.ts";
 
 /**
@@ -84,12 +84,12 @@ export function shortened(text: string, characters: number): string {
  * Formats a value for an error. A string is quoted, truncated, and made
  * visible. An array or object, which may have megabytes, becomes only its type.
  */
-export function shown(value: unknown): string {
+export function quoted(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "an array";
   if (isObject(value)) return "an object";
   return typeof value === "string"
-    ? visible(JSON.stringify(shortened(value, MAX_QUOTE_CHARACTERS)))
+    ? escaped(JSON.stringify(shortened(value, MAX_QUOTE_CHARACTERS)))
     : String(value);
 }
 
@@ -103,7 +103,7 @@ export function parseMessage(
 ): RpcRequest | RpcNotification | RpcResponse {
   if (!isObject(value)) {
     throw invalidRequest(
-      `A message must be a JSON object, not ${shown(value)}`,
+      `A message must be a JSON object, not ${quoted(value)}`,
     );
   }
   if (value.jsonrpc !== "2.0") {
@@ -114,7 +114,7 @@ export function parseMessage(
   if (typeof method !== "string" || method.length > METHOD_CHARACTERS) {
     throw invalidRequest(
       `method must be a string of at most ${METHOD_CHARACTERS} characters, ` +
-        `not ${shown(method)}`,
+        `not ${quoted(method)}`,
     );
   }
   if (value.result !== undefined || value.error !== undefined) {
@@ -124,26 +124,28 @@ export function parseMessage(
   }
   if (params !== undefined) {
     if (!isObject(params)) {
-      throw invalidRequest(`params must be an object, not ${shown(params)}`);
+      throw invalidRequest(`params must be an object, not ${quoted(params)}`);
     }
     checkMeta(params._meta);
   }
   if (!("id" in value)) {
     return { kind: "notification", method, params: params ?? NONE };
   }
-  if (!isRequestId(id)) throw invalidRequest(`id ${ID_RULE}, not ${shown(id)}`);
+  if (!isRequestId(id)) {
+    throw invalidRequest(`id ${ID_RULE}, not ${quoted(id)}`);
+  }
   return { kind: "request", id, method, params: params ?? NONE };
 }
 
 function checkMeta(meta: unknown): void {
   if (meta === undefined) return;
   if (!isObject(meta)) {
-    throw invalidRequest(`params._meta must be an object, not ${shown(meta)}`);
+    throw invalidRequest(`params._meta must be an object, not ${quoted(meta)}`);
   }
   const { progressToken } = meta;
   if (progressToken !== undefined && !isRequestId(progressToken)) {
     throw invalidRequest(
-      `progressToken ${ID_RULE}, not ${shown(progressToken)}`,
+      `progressToken ${ID_RULE}, not ${quoted(progressToken)}`,
     );
   }
 }
@@ -178,7 +180,7 @@ export function invalidParams(message: string, status = 200): RpcError {
 
 /** Makes the error -32601. In MCP 2026-07-28 it has HTTP status 404. */
 export function methodNotFound(method: string, stateless: boolean): RpcError {
-  const message = `Method not found: ${shown(method)}`;
+  const message = `Method not found: ${quoted(method)}`;
   const status = stateless ? 404 : 200;
   return new RpcError(RpcCode.methodNotFound, message, { status });
 }
@@ -229,7 +231,7 @@ export function argumentsOf(params: JsonObject): JsonObject {
   // Go's encoder writes null for a map that was never made.
   const args = params.arguments ?? {};
   if (!isObject(args)) {
-    throw invalidParams(`arguments must be an object, not ${shown(args)}`);
+    throw invalidParams(`arguments must be an object, not ${quoted(args)}`);
   }
   return args;
 }

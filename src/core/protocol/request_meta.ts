@@ -15,10 +15,10 @@ import { RpcCode, RpcError } from "../errors.ts";
 import {
   invalidParams,
   isRequestId,
+  quoted,
   type RequestId,
   type RpcRequest,
   shortened,
-  shown,
 } from "./messages.ts";
 import { isObject, type JsonObject, valueAt } from "../json.ts";
 import { REVISIONS, STATELESS_REVISION } from "./revisions.ts";
@@ -114,13 +114,13 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   if (typeof version !== "string") {
     throw malformed(
       `_meta must have ${Meta.protocolVersion} as a string, not ` +
-        shown(version),
+        quoted(version),
     );
   }
   if (version !== STATELESS_REVISION) {
     throw new RpcError(
       RpcCode.unsupportedVersion,
-      `Unsupported protocol version: ${shown(version)}. Use one of ` +
+      `Unsupported protocol version: ${quoted(version)}. Use one of ` +
         REVISIONS.join(", "),
       {
         status: 400,
@@ -135,7 +135,7 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   if (!isObject(clientCapabilities)) {
     throw malformed(
       `_meta must have ${Meta.clientCapabilities} as an object, not ` +
-        shown(clientCapabilities),
+        quoted(clientCapabilities),
     );
   }
   const clientInfo = meta[Meta.clientInfo];
@@ -145,7 +145,7 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const logLevel = meta[Meta.logLevel];
   if (logLevel !== undefined && !isLoggingLevel(logLevel)) {
     throw malformed(
-      `${Meta.logLevel} must be ${levels()}, not ${shown(logLevel)}`,
+      `${Meta.logLevel} must be ${levels()}, not ${quoted(logLevel)}`,
     );
   }
   return { clientInfo, clientCapabilities, logLevel };
@@ -179,13 +179,13 @@ export function checkStandardHeaders(
   if (typeof name !== "string") return;
   const value = headers.get("mcp-name");
   if (value === null) {
-    throw mismatch(`Mcp-Name is missing: params.${source} is ${shown(name)}`);
+    throw mismatch(`Mcp-Name is missing: params.${source} is ${quoted(name)}`);
   }
   const decoded = decodeHeaderValue(value, "Mcp-Name");
   if (decoded !== name) {
     throw mismatch(
       `Mcp-Name does not match params.${source}: the header has ` +
-        `${shown(decoded)}, the body ${shown(name)}`,
+        `${quoted(decoded)}, the body ${quoted(name)}`,
     );
   }
 }
@@ -205,9 +205,9 @@ export function checkHeader(
   if (value === expected) return;
   throw mismatch(
     value === null
-      ? `${name} is missing: the body has ${shown(expected)}`
+      ? `${name} is missing: the body has ${quoted(expected)}`
       : `${name} does not match the body: the header has ` +
-        `${shown(value)}, the body ${shown(expected)}`,
+        `${quoted(value)}, the body ${quoted(expected)}`,
   );
 }
 
@@ -238,17 +238,17 @@ export function checkParamHeaders(
       if (found === null) continue;
       throw mismatch(
         `${header} has no argument to match: the header has ` +
-          `${shown(found)}, the body no ${argument}`,
+          `${quoted(found)}, the body no ${argument}`,
       );
     }
     if (found === null) {
-      throw mismatch(`${header} is missing: ${argument} is ${shown(value)}`);
+      throw mismatch(`${header} is missing: ${argument} is ${quoted(value)}`);
     }
     const decoded = decodeHeaderValue(found, header);
     if (!isSameValue(value, decoded)) {
       throw mismatch(
         `${header} does not match its argument: the header has ` +
-          `${shown(decoded)}, ${argument} is ${shown(value)}`,
+          `${quoted(decoded)}, ${argument} is ${quoted(value)}`,
       );
     }
   }
@@ -299,7 +299,7 @@ export function decodeHeaderValue(
 }
 
 function not(seen: string): string {
-  return `, not ${shown(seen)}`;
+  return `, not ${quoted(seen)}`;
 }
 
 function mismatch(message: string, cause?: unknown): RpcError {

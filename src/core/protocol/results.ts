@@ -13,7 +13,7 @@ import type {
   Implementation,
 } from "@modelcontextprotocol/server";
 import type { ResultExtra } from "../../authoring/result.ts";
-import { invalidParams, shortened, shown } from "./messages.ts";
+import { invalidParams, quoted, shortened } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { Meta } from "./request_meta.ts";
 import { fingerprint } from "../crypto/crypto.ts";
@@ -230,7 +230,7 @@ export function printPages(
       const page = pages.get((cursor ?? undefined) as string | undefined);
       if (page === undefined) {
         throw invalidParams(
-          `Unknown cursor ${shown(cursor)}: begin again without one`,
+          `Unknown cursor ${quoted(cursor)}: begin again without one`,
         );
       }
       return page;

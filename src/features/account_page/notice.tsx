@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { visible } from "../../core/log/log_line.ts";
+import { escaped } from "../../core/log/log_line.ts";
 import { ClientName, displayName } from "../../core/pages/names.tsx";
 
 /** A change of connections, tokens or tasks. */
@@ -61,7 +61,7 @@ export function NoticeBox({ change, names = [], of, count, accounts }: Notice) {
       {of && (
         <>
           {" of "}
-          <bdi>{displayName(of.name)}</bdi> <code>{visible(of.subject)}</code>
+          <bdi>{displayName(of.name)}</bdi> <code>{escaped(of.subject)}</code>
         </>
       )}
       {names.length === 0 && count !== undefined &&

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { visible } from "../../core/log/log_line.ts";
+import { escaped } from "../../core/log/log_line.ts";
 import {
   ClientCell,
   ClientName,
@@ -175,11 +175,11 @@ function PersonCell(
       <bdi>{displayName(name)}</bdi>
       <br />
       <code>
-        <bdi>{visible(subject)}</bdi>
+        <bdi>{escaped(subject)}</bdi>
       </code>
       {email && email !== name && (
         <div class="small soft">
-          <bdi>{visible(email)}</bdi>
+          <bdi>{escaped(email)}</bdi>
         </div>
       )}
       {count > grants.length && (

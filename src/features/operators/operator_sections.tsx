@@ -7,7 +7,7 @@
  */
 import { clientName } from "../../core/oauth/client.ts";
 import { machineSubject } from "../../core/oauth/subject.ts";
-import { visible } from "../../core/log/log_line.ts";
+import { escaped } from "../../core/log/log_line.ts";
 import { type Attempt, ATTEMPTS_SECONDS } from "../../core/store/attempts.ts";
 import { CLIENT_USE_SECONDS } from "../../core/store/client_uses.ts";
 import { STEP_FAILURES_SECONDS, type StepFailure } from "../work/steps.ts";
@@ -57,7 +57,7 @@ export function OperatorClients(
               <ClientName name={clientName(client)} />
               <br />
               <code>
-                <bdi>{visible(machineSubject(client.clientId))}</bdi>
+                <bdi>{escaped(machineSubject(client.clientId))}</bdi>
               </code>
             </>,
             isMore ? `${tokens} or more` : tokens,
@@ -113,7 +113,7 @@ export function OperatorAttempts(
         failure
           ? (
             <>
-              <span class="badge bad">Failed</span> {visible(failure)}
+              <span class="badge bad">Failed</span> {escaped(failure)}
               {count > 1 && ` (${count} times)`}
             </>
           )

@@ -16,7 +16,7 @@ import type { Method } from "../../core/mcp/exchange/run.ts";
 import {
   invalidParams,
   methodNotFound,
-  shown,
+  quoted,
 } from "../../core/protocol/messages.ts";
 import type { Pages } from "../../core/protocol/results.ts";
 import {
@@ -113,7 +113,7 @@ export const listSkills: Method = ofSkills(({ params, stateless }, skills) => ({
 export const getSkill: Method = ofSkills(
   ({ catalogue, printedLists, params: { uri } }, { skills }) => {
     const skill = skills.get(uri as string);
-    if (!skill) throw invalidParams(`No skill is served at ${shown(uri)}`);
+    if (!skill) throw invalidParams(`No skill is served at ${quoted(uri)}`);
     const { printer } = printedLists;
     const { entry } = skill;
     return { result: printer.result({ skill: entry }, catalogue.listCache) };
@@ -123,10 +123,10 @@ export const getSkill: Method = ofSkills(
 export const readDirectory: Method = ofSkills(
   ({ printedLists, params: { uri, cursor } }, { directories }) => {
     const directory = directories.get(uri as string);
-    if (!directory) throw invalidParams(`${shown(uri)} is not a directory`);
+    if (!directory) throw invalidParams(`${quoted(uri)} is not a directory`);
     if (cursor !== undefined && cursor !== null) {
       throw invalidParams(
-        `Unknown cursor ${shown(cursor)}: a directory has one page`,
+        `Unknown cursor ${quoted(cursor)}: a directory has one page`,
       );
     }
     const { resources } = directory;

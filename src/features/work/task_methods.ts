@@ -19,7 +19,7 @@ import {
 import {
   argumentsOf,
   invalidParams,
-  shown,
+  quoted,
 } from "../../core/protocol/messages.ts";
 import { isObject } from "../../core/json.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
@@ -38,13 +38,15 @@ export async function updateTask(call: LastingCall): Promise<Answer> {
   const { taskId } = await findOwnTask(call);
   if (!isObject(inputResponses)) {
     throw invalidParams(
-      `inputResponses must be an object, not ${shown(inputResponses)}`,
+      `inputResponses must be an object, not ${quoted(inputResponses)}`,
     );
   }
   for (const [key, response] of Object.entries(inputResponses)) {
     if (isObject(response)) continue;
     throw invalidParams(
-      `inputResponses: ${shown(key)} must be an object, not ${shown(response)}`,
+      `inputResponses: ${quoted(key)} must be an object, not ${
+        quoted(response)
+      }`,
     );
   }
   await engine.tasks.answer(taskId, inputResponses);
@@ -66,10 +68,12 @@ async function findOwnTask(call: LastingCall): Promise<Task> {
   checkKnowsTasks(call.client);
   const { taskId } = call.params;
   if (typeof taskId !== "string") {
-    throw invalidParams(`taskId must be a string, not ${shown(taskId)}`);
+    throw invalidParams(`taskId must be a string, not ${quoted(taskId)}`);
   }
   const task = await useTask(call, taskId);
-  if (task === undefined) throw invalidParams(`Unknown task: ${shown(taskId)}`);
+  if (task === undefined) {
+    throw invalidParams(`Unknown task: ${quoted(taskId)}`);
+  }
   return task;
 }
 

@@ -8,9 +8,9 @@ import {
   printError,
   printNotification,
   printResult,
+  quoted,
   salvageId,
   shortened,
-  shown,
 } from "../../../src/core/protocol/messages.ts";
 import { refuses } from "../../kit/refuses.ts";
 
@@ -122,20 +122,20 @@ Deno.test("ids, progress tokens and methods have a longest length", () => {
   assert.equal(salvageId({ id: `${longest}a` }), undefined);
 });
 
-Deno.test("shown() puts a text in quotes, cut, every character visible", () => {
-  assert.equal(shown("short"), '"short"');
-  assert.equal(shown("a".repeat(5000)).length, 102);
-  assert.ok(shown("\u{1F600}".repeat(5000)).isWellFormed());
-  assert.equal(shown("a\u202e\x9b\n"), '"a\\u202e\\u009b\\n"');
+Deno.test("quoted() puts a text in quotes, cut, every character visible", () => {
+  assert.equal(quoted("short"), '"short"');
+  assert.equal(quoted("a".repeat(5000)).length, 102);
+  assert.ok(quoted("\u{1F600}".repeat(5000)).isWellFormed());
+  assert.equal(quoted("a\u202e\x9b\n"), '"a\\u202e\\u009b\\n"');
 });
 
-Deno.test("shown() tells only the kind of what has members, and prints the rest", () => {
+Deno.test("quoted() tells only the kind of what has members, and prints the rest", () => {
   const unread = {
     toJSON(): never {
       throw new Error("It was printed");
     },
   };
-  const told = [unread, [unread], undefined, null, 1.5, false].map(shown);
+  const told = [unread, [unread], undefined, null, 1.5, false].map(quoted);
   assert.equal(told.join(), "an object,an array,nothing,null,1.5,false");
 });
 

@@ -25,8 +25,8 @@ import {
 } from "../../thrown.ts";
 import {
   codeOfStatus,
+  quoted,
   type RpcErrorObject,
-  shown,
 } from "../../protocol/messages.ts";
 import { errorResult } from "../../protocol/results.ts";
 import type { Ending } from "./answer.ts";
@@ -193,7 +193,7 @@ function refusalOf(
   const { seen, headers } = error;
   const message = seen === undefined
     ? error.message
-    : `${error.message}, not ${shown(seen)}`;
+    : `${error.message}, not ${quoted(seen)}`;
   return { error: { code, message }, status, headers };
 }
 

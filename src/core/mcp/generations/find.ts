@@ -30,8 +30,8 @@ import {
   argumentsOf,
   invalidParams,
   methodNotFound,
+  quoted,
   type RpcRequest,
-  shown,
 } from "../../protocol/messages.ts";
 import { SessionCall, type SessionRequest } from "./session.ts";
 import type { LoggingLevel } from "@modelcontextprotocol/server";
@@ -184,7 +184,7 @@ export class StatelessCall extends Call {
     const { requestState, inputResponses } = this.params;
     if (inputResponses !== undefined && !isObject(inputResponses)) {
       throw invalidParams(
-        `inputResponses must be an object, not ${shown(inputResponses)}`,
+        `inputResponses must be an object, not ${quoted(inputResponses)}`,
       );
     }
     const state = requestState === undefined
@@ -347,7 +347,7 @@ async function setLevel(
   { params: { level }, sessionId, engine }: SessionCall,
 ): Promise<Result> {
   if (!isLoggingLevel(level)) {
-    throw invalidParams(`level must be ${levels()}, not ${shown(level)}`);
+    throw invalidParams(`level must be ${levels()}, not ${quoted(level)}`);
   }
   await engine.sessions.setLogLevel(sessionId, level);
   return { result: "{}" };

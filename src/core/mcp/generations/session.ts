@@ -23,10 +23,10 @@ import {
   invalidRequest,
   isRequestId,
   printResult,
+  quoted,
   type RpcNotification,
   type RpcRequest,
   type RpcResponse,
-  shown,
 } from "../../protocol/messages.ts";
 import {
   isRevision,
@@ -77,12 +77,12 @@ export async function initialize(
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== "string") {
     throw invalidParams(
-      `protocolVersion must be a string, not ${shown(protocolVersion)}`,
+      `protocolVersion must be a string, not ${quoted(protocolVersion)}`,
     );
   }
   if (!isObject(capabilities)) {
     throw invalidParams(
-      `capabilities must be an object, not ${shown(capabilities)}`,
+      `capabilities must be an object, not ${quoted(capabilities)}`,
     );
   }
   if (!isImplementation(clientInfo)) {
@@ -90,8 +90,8 @@ export async function initialize(
     throw invalidParams(
       "clientInfo must have a name and a version, both strings, not " +
         (isObject(clientInfo)
-          ? `${shown(name)} and ${shown(version)}`
-          : shown(clientInfo)),
+          ? `${quoted(name)} and ${quoted(version)}`
+          : quoted(clientInfo)),
     );
   }
   const { length } = JSON.stringify(capabilities);
@@ -157,7 +157,7 @@ export async function findSession(
   const sessionId = sessionIdOf(request.headers);
   if (version !== null && !isRevision(version)) {
     throw badRequest(
-      `Unsupported protocol version: ${shown(version)}. Use one of ` +
+      `Unsupported protocol version: ${quoted(version)}. Use one of ` +
         REVISIONS.join(", "),
     );
   }

@@ -14,7 +14,7 @@ import type { Call } from "../exchange/call.ts";
 import { callWithNeeds } from "../exchange/needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
-import { invalidParams, shown } from "../../protocol/messages.ts";
+import { invalidParams, quoted } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
 const MAX_VALUES = 100;
@@ -83,8 +83,8 @@ export async function completionValues(
     throw invalidParams(
       "argument must have a name and a value, both strings, not " +
         (isObject(argument)
-          ? `${shown(name)} and ${shown(value)}`
-          : shown(argument)),
+          ? `${quoted(name)} and ${quoted(value)}`
+          : quoted(argument)),
     );
   }
   const { item, names, complete } = findReference(catalogue, ref);
@@ -110,7 +110,7 @@ function findReference(
 } {
   if (isObject(ref) && ref.type === "ref/prompt") {
     const prompt = prompts.get(ref.name as string);
-    if (!prompt) throw invalidParams(`Unknown prompt: ${shown(ref.name)}`);
+    if (!prompt) throw invalidParams(`Unknown prompt: ${quoted(ref.name)}`);
     return {
       item: prompt,
       names: Object.keys(prompt.args?.shape ?? {}),
@@ -128,11 +128,11 @@ function findReference(
     }
     const resource = resources.get(ref.uri as string);
     if (resource) return { item: resource, names: [] };
-    throw invalidParams(`Unknown resource: ${shown(ref.uri)}`);
+    throw invalidParams(`Unknown resource: ${quoted(ref.uri)}`);
   }
   throw invalidParams(
     "ref must be a ref/prompt or a ref/resource, not " +
-      shown(isObject(ref) ? ref.type : ref),
+      quoted(isObject(ref) ? ref.type : ref),
   );
 }
 

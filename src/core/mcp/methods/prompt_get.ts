@@ -10,7 +10,7 @@ import type { Call } from "../exchange/call.ts";
 import { callWithNeeds } from "../exchange/needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
-import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
+import { argumentsOf, invalidParams, quoted } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { inputErrorText } from "../../protocol/results.ts";
 
@@ -24,7 +24,7 @@ export async function getPrompt(call: Call): Promise<Answer> {
   const { name } = params;
   const prompt = catalogue.prompts.get(name as string);
   if (prompt === undefined) {
-    throw invalidParams(`Unknown prompt: ${shown(name)}`);
+    throw invalidParams(`Unknown prompt: ${quoted(name)}`);
   }
   const { description } = prompt;
   const args = await parseArguments(prompt, argumentsOf(params));

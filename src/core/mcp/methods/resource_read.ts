@@ -16,7 +16,7 @@ import type { Call } from "../exchange/call.ts";
 import { callWithNeeds } from "../exchange/needs.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
-import { invalidParams, shown } from "../../protocol/messages.ts";
+import { invalidParams, quoted } from "../../protocol/messages.ts";
 import { MAX_URI_CHARACTERS } from "../../catalogue/uri_template.ts";
 
 /**
@@ -25,7 +25,7 @@ import { MAX_URI_CHARACTERS } from "../../catalogue/uri_template.ts";
 export async function readResource(call: Call): Promise<Answer> {
   const { catalogue, params: { uri }, printedLists, context, stateless } = call;
   if (typeof uri !== "string") {
-    throw invalidParams(`uri must be a string, not ${shown(uri)}`);
+    throw invalidParams(`uri must be a string, not ${quoted(uri)}`);
   }
   if (uri.length > MAX_URI_CHARACTERS) {
     throw invalidParams(
@@ -36,7 +36,7 @@ export async function readResource(call: Call): Promise<Answer> {
   const missing = () =>
     new RpcError(
       stateless ? RpcCode.invalidParams : RpcCode.resourceNotFound,
-      `Resource not found: ${shown(uri)}`,
+      `Resource not found: ${quoted(uri)}`,
       { data: { uri } },
     );
   if (!found) throw missing();

@@ -12,8 +12,8 @@ import type { Answer } from "../exchange/answer.ts";
 import {
   invalidParams,
   printNotification,
+  quoted,
   type RequestId,
-  shown,
 } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { Meta } from "../../protocol/request_meta.ts";
@@ -51,7 +51,7 @@ export function parseFilter(
 ): SubscriptionFilter {
   if (!isObject(notifications)) {
     throw invalidParams(
-      `notifications must be an object, not ${shown(notifications)}`,
+      `notifications must be an object, not ${quoted(notifications)}`,
     );
   }
   const filter: SubscriptionFilter = {};
@@ -59,7 +59,7 @@ export function parseFilter(
     const wanted = notifications[`${list}ListChanged`];
     if (wanted !== undefined && typeof wanted !== "boolean") {
       throw invalidParams(
-        `${list}ListChanged must be a boolean, not ${shown(wanted)}`,
+        `${list}ListChanged must be a boolean, not ${quoted(wanted)}`,
       );
     }
     if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
@@ -96,7 +96,7 @@ function textsOf(
     !Array.isArray(texts) || !texts.every((text) => typeof text === "string")
   ) {
     throw invalidParams(
-      `${member} must be an array of ${what}, not ${shown(texts)}`,
+      `${member} must be an array of ${what}, not ${quoted(texts)}`,
     );
   }
   if (texts.length > most) {

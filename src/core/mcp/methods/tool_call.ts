@@ -16,7 +16,7 @@ import {
   parseInput,
 } from "../../catalogue/compiled_tool.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import { argumentsOf, invalidParams, shown } from "../../protocol/messages.ts";
+import { argumentsOf, invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import {
   errorResult,
@@ -172,7 +172,7 @@ export function callTool(call: EngineCall): MaybePromise<Answer> {
     const own = catalogue.taskTools.has(name as string) &&
       ownTools.get(name as string);
     if (own) return own(call);
-    throw invalidParams(`Unknown tool: ${shown(name)}`);
+    throw invalidParams(`Unknown tool: ${quoted(name)}`);
   }
   return andThen(
     longCalls?.repeat(call, tool),
