@@ -64,17 +64,19 @@ export function parseArguments(
 }
 
 /** Parses the JSON object of all arguments. @throws {Failure} */
-export function parseWhole(text: string): Json {
+export function parseArgumentsObject(text: string): Json {
   const value = parseJson("The arguments", text);
   if (isObject(value)) return value;
-  throw usageFailure(`The arguments: got ${seen(text)}, wants a JSON object`);
+  throw usageFailure(
+    `The arguments: got ${quotedLine(text)}, wants a JSON object`,
+  );
 }
 
 function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw usageFailure(`${name}: got ${seen(text)}, wants JSON`);
+    throw usageFailure(`${name}: got ${quotedLine(text)}, wants JSON`);
   }
 }
 
@@ -88,7 +90,7 @@ export function convert(
 ): unknown {
   const wrong = () =>
     usageFailure(
-      `${name}: got ${seen(text)}, wants ${describe(property, root)}`,
+      `${name}: got ${quotedLine(text)}, wants ${describe(property, root)}`,
     );
   const [schema = {}, ...others] = alternativesOf(property, root);
   if (others.length > 0) {
@@ -149,6 +151,6 @@ export function convert(
 }
 
 /** Quotes what was typed, cut to a line. */
-export function seen(text: string): string {
+export function quotedLine(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

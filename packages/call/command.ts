@@ -11,13 +11,13 @@ import {
   type ServerError,
 } from "../client/mod.ts";
 import { Access } from "./access.ts";
-import { parseArguments, parseWhole } from "./arguments.ts";
+import { parseArguments, parseArgumentsObject } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
 import { CLIENT_NAME } from "./credentials.ts";
 import { Exit, usageFailure, withAddress } from "./failure.ts";
 import { mayBeTask, resultAfter } from "./handed_over.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
-import { Lists, named } from "./lists.ts";
+import { findNamed, Lists } from "./lists.ts";
 import { listOf, Notices, Output, partsOf } from "./output.ts";
 import { answer, CAPABILITIES } from "./questions.ts";
 import { NO_BROWSER, openBrowser } from "./receiver.ts";
@@ -163,7 +163,7 @@ export class Command {
       /^[a-z][a-z0-9+.-]*:/i.test(target) &&
       !tools.some(({ name }) => name === target);
     if (isResource) return await this.#readResource(client);
-    const tool = named(target, tools, "tool", "--list");
+    const tool = findNamed(target, tools, "tool", "--list");
     const args = await this.#arguments((tool.inputSchema ?? {}) as Json);
     // Some arguments are repeated in headers: for that the client needs the
     // tool's schema.
@@ -222,7 +222,7 @@ export class Command {
   async #prompt(client: Client): Promise<number> {
     const { target } = this.line;
     const prompts = await this.#lists(client).read("prompts/list", "prompts");
-    const prompt = named(target, prompts, "prompt", "--list --all");
+    const prompt = findNamed(target, prompts, "prompt", "--list --all");
     const known = listOf(prompt.arguments);
     const args = await this.#arguments({
       properties: Object.fromEntries(
@@ -250,7 +250,7 @@ export class Command {
     let whole: Json = {};
     for (const word of words.filter(isWhole)) {
       const text = word === "-" ? await this.#terminal.readAll() : word;
-      whole = { ...whole, ...parseWhole(text) };
+      whole = { ...whole, ...parseArgumentsObject(text) };
     }
     return parseArguments(words.filter((it) => !isWhole(it)), schema, whole);
   }

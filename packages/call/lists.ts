@@ -78,7 +78,7 @@ export class Lists {
 }
 
 /** Finds an item of a list by its name. @throws {Failure} */
-export function named(
+export function findNamed(
   target: string,
   items: readonly Json[],
   noun: string,

@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, elicitation
  */
 import { Client, type Json, type Question } from "../client/mod.ts";
-import { convert, seen } from "./arguments.ts";
+import { convert, quotedLine } from "./arguments.ts";
 import { Exit, Failure, usageFailure } from "./failure.ts";
 import { choicesOf, describe, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
@@ -207,7 +207,7 @@ function read(name: string, line: string, field: Json): unknown {
   if (!isYesOrNo(field)) return convert(name, line, field);
   if (/^(y|yes|true)$/i.test(line.trim())) return true;
   if (/^(n|no|false)$/i.test(line.trim())) return false;
-  throw usageFailure(`${name}: got ${seen(line)}, wants ${YES_OR_NO}`);
+  throw usageFailure(`${name}: got ${quotedLine(line)}, wants ${YES_OR_NO}`);
 }
 
 /** Checks the bounds that forms may have. @throws {Failure} */

@@ -4,7 +4,7 @@
  * @module
  */
 /** Explains why standard output cannot be written. */
-export function unwritten(error: unknown): string {
+export function explainUnwritten(error: unknown): string {
   return `Standard output cannot be written: ${(error as Error).message}`;
 }
 
@@ -16,7 +16,7 @@ export function print(text: string): void {
   try {
     console.log(text);
   } catch (error) {
-    console.error(unwritten(error));
+    console.error(explainUnwritten(error));
     Deno.exit(1);
   }
 }

@@ -7,7 +7,7 @@
 import { escaped } from "../../src/core/log/log_line.ts";
 import { Exit, Failure } from "./failure.ts";
 import { unlessAborted } from "../../src/core/clock.ts";
-import { unwritten } from "./standard_output.ts";
+import { explainUnwritten } from "./standard_output.ts";
 
 /**
  * Makes the control characters of a text visible, so that it cannot control a
@@ -40,7 +40,7 @@ export class Terminal {
       write(Deno.stdout, this.#encoder.encode(`${harmless(text)}\n`));
     } catch (error) {
       if (error instanceof Deno.errors.BrokenPipe) throw error;
-      throw new Failure(unwritten(error), Exit.server, { cause: error });
+      throw new Failure(explainUnwritten(error), Exit.server, { cause: error });
     }
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { convert, parseArguments, parseWhole } from "../arguments.ts";
+import { convert, parseArguments, parseArgumentsObject } from "../arguments.ts";
 import { describe } from "../schema.ts";
 import { Exit } from "../failure.ts";
 
@@ -122,10 +122,10 @@ Deno.test("parseArguments() makes a name of an object's own parts an argument", 
   );
 });
 
-Deno.test("parseWhole() takes one JSON object", () => {
-  assert.deepEqual(parseWhole('{"a":1}'), { a: 1 });
+Deno.test("parseArgumentsObject() takes one JSON object", () => {
+  assert.deepEqual(parseArgumentsObject('{"a":1}'), { a: 1 });
   for (const text of ["[1]", "null", "{"]) {
-    assert.throws(() => parseWhole(text), /The arguments: got/);
+    assert.throws(() => parseArgumentsObject(text), /The arguments: got/);
   }
 });
 
