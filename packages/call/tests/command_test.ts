@@ -321,7 +321,8 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     await using silent = listen(async (request) => {
       const body = await request.text();
       if (/"tasks\/cancel"|"task_cancel"/.test(body)) {
-        // `deno task` passes on what a terminal has sent to both.
+        // A terminal sends Ctrl+C to all its processes, and `deno task` passes
+        // it on, so the command gets it twice.
         running.interrupt();
         return await never.promise;
       }

@@ -3,8 +3,8 @@
  *
  * @module
  */
-// send_once.ts makes an HTTP client when it is first imported: if that were within
-// a test, the test would be told of a leak.
+// The import of send_once.ts makes an HTTP client. If a test imported it first,
+// the client would be reported as a leak of that test.
 import "../../../src/core/net/send_once.ts";
 import { createServer } from "../../../src/server.ts";
 import type { CreateServerOptions } from "../../../src/core/server/server_options.ts";

@@ -54,7 +54,7 @@ class Home implements AsyncDisposable {
     return (await (await this.file).read())!;
   }
 
-  /** Keeps the sign-in for a server elsewhere, and gives the file of that. */
+  /** Stores a copy of the sign-in for a server at another origin. */
   async keepFor(origin: string): Promise<KeptSignInFile> {
     const text = JSON.stringify(await this.kept());
     const moved = JSON.parse(text.replaceAll(this.server.origin, origin));
@@ -85,7 +85,7 @@ class Home implements AsyncDisposable {
     return await this.#start(args, true).ended;
   }
 
-  /** Runs a command, and signs in as it asks. */
+  /** Runs a command, and signs in when the command asks for that. */
   async signIn(...args: string[]): Promise<Ended> {
     const running = this.start(...args);
     await approve(running);

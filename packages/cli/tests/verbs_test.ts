@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { VERBS } from "../mod.ts";
-// send_once.ts makes an HTTP client when it is first imported: if that were within
-// a test, the test would be told of a leak.
+// The import of send_once.ts makes an HTTP client. If a test imported it first,
+// the client would be reported as a leak of that test.
 import "../../../src/core/net/send_once.ts";
 
 /** Runs a verb, and returns its exit code and its complaints. */
@@ -68,7 +68,7 @@ Deno.test({
       if (verb === "cores") continue;
       for (const [line, near] of MISSPELT[verb]) {
         await t.step(`${verb} ${line}`, async () => {
-          // A question mark is replaced by a space within the word.
+          // A question mark is a space within a word.
           const args = line.split(" ").map((it) => it.replace("?", " "));
           const { code, words } = await run(verb, args);
           assert.equal(code, 2, words);

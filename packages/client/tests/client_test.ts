@@ -375,7 +375,7 @@ Deno.test("Client follows a task through a restart of its server", async () => {
     globalThis.setTimeout = setTimeout;
   }
   assert.deepEqual([away.length, asked], [0, 1]);
-  // Once each time: that it is away, and that it is back.
+  // For each of the three methods: no server responds, then one does.
   assert.deepEqual(told, [false, true, false, true, false, true]);
 });
 

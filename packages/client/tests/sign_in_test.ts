@@ -289,14 +289,14 @@ Deno.test("SignIn.parseChallenge() reads what a server wants", () => {
     parse('Basic realm="m", Bearer error = insufficient_scope,Scope=c'),
     { ...nothing, error: "insufficient_scope", scope: "c" },
   );
-  // A parameter that is quoted in another one is none.
+  // A text within the value of another parameter is no parameter.
   assert.deepEqual(
     parse(String.raw`Bearer error_description="no scope=\"a\"", scope="b"`),
     { ...nothing, scope: "b" },
   );
 });
 
-/** Metadata whose page is elsewhere, without a promise of `iss`. */
+/** Metadata with a sign-in page at another site, and no promise of `iss`. */
 function sentTo(page: string, change: Record<string, unknown> = {}): Routes {
   return changed(SERVER, {
     authorization_endpoint: `${page}/authorize`,

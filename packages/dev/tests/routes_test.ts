@@ -110,8 +110,7 @@ Deno.test("a view in development has the policy of the standard, and tells what 
   assert.match(policy, /script-src 'unsafe-inline' https:\/\/cdn\.example/);
   assert.match(policy, /connect-src https:\/\/api\.example\.com;/);
   assert.match(policy, /frame-src 'none'/);
-  // If it is opened by itself, it must not act as one of the server's own
-  // pages.
+  // A view that is opened by itself must not act as a page of the server.
   assert.match(policy, /sandbox allow-scripts allow-forms$/);
   const html = await response.text();
   assert.match(html, /^<!doctype html><script>.*<\/script>\n<title>Chart/);

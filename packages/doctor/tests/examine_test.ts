@@ -418,7 +418,7 @@ for (const [what, defects, thing, summary] of REPORTS) {
     const [first, ...rest] = await report(defects);
     assert.match(first, thing);
     assert.equal(rest.at(-1), summary);
-    // Nothing but what could not be asked comes in between.
+    // The other parts are checks that could not run.
     for (const part of rest.slice(0, -1)) assert.match(part, /^Not checked: /);
   });
 }

@@ -63,7 +63,10 @@ async function findings(
   }));
 }
 
-/** Prints what is bad, except that no one here can sign in to approve calls. */
+/**
+ * Prints the bad findings, without the one that no one can sign in to approve
+ * calls: these servers have no sign-in.
+ */
 function bad(all: readonly Finding[]): string[] {
   return all.filter(({ result }) => result === "failed" || result === "warning")
     .map(printFinding)

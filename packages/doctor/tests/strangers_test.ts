@@ -54,7 +54,7 @@ function stranger(
 
 const asJson = (message: unknown) => Response.json(message, { headers: CORS });
 
-/** Prints a stream with one message before the answer, which never ends. */
+/** Prints a stream that never ends: one message, and then the answer. */
 const asStream = (message: unknown) =>
   new Response(
     new ReadableStream({
@@ -330,7 +330,7 @@ Deno.test("examine() reads only the beginning of an answer without an end", asyn
       ? new Response(
         new ReadableStream({
           pull(controller) {
-            // The bound is that of 64 parts.
+            // The doctor reads at most 64 of these parts.
             if (++parts > 100) controller.error(new TypeError("read on"));
             else controller.enqueue(part);
           },

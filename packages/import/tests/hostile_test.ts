@@ -104,7 +104,7 @@ Deno.test("import makes code of nothing that a document says", async () => {
     for (const name of await trial.files(folder)) {
       const text = await trial.read(`${folder}/${name}`);
       assert.doesNotMatch(text, /[\u2028\u202e]/);
-      // Without its strings and its first line, a file has no word of it.
+      // Outside strings and its first line, a file has no word of the document.
       const code = text.replace(/^.*\n/, "")
         .replaceAll(/"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g, "")
         .replaceAll(

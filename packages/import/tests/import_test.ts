@@ -241,7 +241,7 @@ Deno.test("import keeps what its author saves while it asks", async () => {
   assert.match(await trial.read(list), /\[mine, listCups, pourCup\]/);
   await Deno.writeTextFile(`${trial.root}/tools/mine.ts`, "");
   assert.equal((await trial.import(changed, ["--check"])).code, 0);
-  // The answer was about another text.
+  // The author changes the file after the question about another text.
   const newer = described("Lists all.");
   await assert.rejects(
     trial.import(newer, [], [() => {
@@ -251,7 +251,7 @@ Deno.test("import keeps what its author saves while it asks", async () => {
     { exitCode: 1, message: /^tools\/list_cups\.ts was changed meanwhile/ },
   );
   assert.match(await trial.read(file), /"Find cups"/);
-  // The author makes it a file of their own.
+  // The author takes the file over, so that it is not an imported one.
   await trial.import(newer, [], [() => {
     saves(file, "// Imported:", "// Mine:");
     return "n";
@@ -788,7 +788,7 @@ Deno.test("import writes no service of another API that has the same title, unle
     [at(), ["--all", "--url", "https://users.example"]],
     [at("https://users.example"), ["--all"]],
     [at(undefined, "/users"), ["--all"]],
-    // This title is another, but has the same name.
+    // Another title from which the same name is made.
     [{
       ...at("https://users.example"),
       info: { title: "tea-shop" },
@@ -807,7 +807,7 @@ Deno.test("import writes no service of another API that has the same title, unle
   const checked = await trial.import(at(undefined, "/users"), ["--check"]);
   assert.equal(checked.code, 1);
   assert.equal((await trial.import(at(), ["--check"])).code, 0);
-  // Once there are two, the address says which is meant.
+  // There are two services now, and the address says which is meant.
   const users = at("https://users.example", "/users");
   assert.equal((await trial.import(users, ["--all", "--as", "users"])).code, 0);
   assert.equal((await trial.import(users, ["--check"])).code, 0);

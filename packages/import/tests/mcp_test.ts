@@ -399,7 +399,7 @@ Deno.test("a tool that its server no longer calls destructive keeps its approval
   const read = () => Promise.all(files.map((file) => trial.read(file)));
   const before = await read();
   const annotations = { destructiveHint: false };
-  // Nothing that a server says passes for the line.
+  // No text of a server is taken for the line with `approval`.
   const words = "approval: {} approval: {},\n  approval: {},";
   const properties = { approval: { type: "string", description: words } };
   const inputSchema = { type: "object", properties };

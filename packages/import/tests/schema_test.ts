@@ -301,7 +301,7 @@ const UNSAFE = [
   "^a\\-b$",
   "^a++$",
   "^a{9,1}$",
-  // A text for the test of the tool is not found.
+  // No text that matches these is found for the test of the tool.
   "^ab$|^cd$",
   "^a\u2028b$",
 ];
@@ -326,7 +326,7 @@ Deno.test("a pattern becomes one of Zod where it is safe, and words elsewhere", 
       `${pattern}: ${tool}`,
     );
   }
-  // Each example and default of the document must match, or is none.
+  // An example or a default that does not match is not used.
   const { test } = await toolOf({
     type: "string",
     pattern: "^[A-Z]{3}$",

@@ -133,7 +133,7 @@ test.inMemory("people block takes an address for its verified owner alone, not f
   await using server = await startOAuthServer({ kv });
   server.provider.personName = "jo@example.com";
   await connect(server, "66", "mallory@example.org");
-  // Letters that look alike to a search are another's address.
+  // Another address, although a search treats ö like o.
   await connect(server, "67", "j\u00f6@example.com");
   await using it = operator(kv);
   await assert.rejects(
@@ -333,7 +333,7 @@ test.onDatabases("a command says that nothing is known of a name, and a block of
     /^client:foo is blocked; .*No open connection is known of foo yet$/,
   );
   assert.match(await it.run("clients unblock foo"), /may connect again$/);
-  // All of a person that is known may have ended.
+  // Everything that is known of a person may have ended.
   await it.run("people end github:42");
   assert.equal(await it.run("people end github:42"), "0 connections ended");
 });
@@ -469,7 +469,7 @@ Deno.test("without KV_PATH the command line uses the default database, if a serv
     args: ["eval", "--unstable-kv", `--location=${location}`, code],
   }).output();
   const used = await list();
-  // Deno keeps it by the SHA-256 of the origin.
+  // Deno stores the default database under the SHA-256 of the origin.
   const info = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json"],
   }).output();
