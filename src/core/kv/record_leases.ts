@@ -6,6 +6,7 @@
  * @module
  */
 import type { Database, Entry, Expiring, Found } from "./database.ts";
+import type { Marked } from "./reader.ts";
 import { WatchedLeases } from "./leases.ts";
 
 /** A lease that ended this long ago has lapsed, even if no one watched it. */
@@ -14,6 +15,17 @@ const FORGOTTEN_SECONDS = 10 * 60;
 export interface Leasable extends Expiring {
   /** The time at which the lease ends, by its holder's clock. */
   leaseUntil?: number;
+  /** The mark of the commit that took the lease, if the record was written since. */
+  leaseMark?: string;
+}
+
+/**
+ * Returns a record for a write that keeps its lease: the mark of that write must
+ * not count as that of the lease.
+ */
+export function keepLease<R extends Leasable>({ value, mark }: Found<R>): R {
+  const { leaseUntil, leaseMark = mark } = value;
+  return leaseUntil === undefined ? value : { ...value, leaseMark };
 }
 
 /** Makes the functions for leases in records, all of the same length. */
@@ -36,14 +48,15 @@ export function recordLeases(database: Database, seconds: number) {
      */
     async lease<F extends Found<Leasable>>(
       found: F,
-      isVoid = (lease: F) => database.isGivenUp(lease),
+      isVoid = (lease: Marked) => database.isGivenUp(lease),
     ): Promise<F | undefined> {
-      const isTaken = !isOver(found.value) &&
+      const { leaseMark = found.mark, ...value } = found.value;
+      const isTaken = !isOver(value) &&
         !watched.hasLapsed(JSON.stringify(found.key), found) &&
-        !await isVoid(found);
+        !await isVoid({ mark: leaseMark });
       if (isTaken) return undefined;
       const leaseUntil = database.now() + seconds;
-      return await database.replace(found, { ...found.value, leaseUntil });
+      return await database.replace(found, { ...value, leaseUntil });
     },
 
     /** Ends the lease, even if the record has changed since. */

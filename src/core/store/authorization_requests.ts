@@ -23,7 +23,7 @@ import {
 import { issueCode } from "./codes.ts";
 import type { Database, Found, Transaction, Write } from "../kv/database.ts";
 import { authorizationRequestKey } from "../kv/keys.ts";
-import { type Leasable, recordLeases } from "../kv/record_leases.ts";
+import { keepLease, type Leasable, recordLeases } from "../kv/record_leases.ts";
 
 const responseKey = (handle: string) => deriveKey(handle, "code");
 
@@ -79,7 +79,8 @@ export function authorizationRequestStore(database: Database) {
     changes: Partial<RequestRecord>,
     extraWrites?: Write,
   ): Promise<FoundRequest | undefined> {
-    return database.replace(found, { ...found.value, ...changes }, extraWrites);
+    const value = { ...keepLease(found), ...changes };
+    return database.replace(found, value, extraWrites);
   }
 
   return {

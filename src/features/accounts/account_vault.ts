@@ -27,6 +27,7 @@ import type {
   Write,
 } from "../../core/kv/database.ts";
 import { accountKey } from "../../core/kv/keys.ts";
+import { keepLease } from "../../core/kv/record_leases.ts";
 import { recentReads } from "../../core/cache.ts";
 import { revocationQueue } from "./revocation_queue.ts";
 import {
@@ -79,7 +80,7 @@ export function accountVault(
     if (found.value.keyId === sealing.keyId) return true;
     const key = await open(found);
     if (key === undefined) return false;
-    const record = await sealAnew(found, key);
+    const record = await sealAnew({ ...found, value: keepLease(found) }, key);
     return await database.replace(found, record) !== undefined;
   }
 
@@ -251,7 +252,7 @@ export function accountVault(
         const record = key !== undefined && await sealAnew(found, key)
           .catch(() => undefined);
         await database.replace(found, {
-          ...found.value,
+          ...keepLease(found),
           ...record,
           usedAt: now,
           usedBy,

@@ -8,9 +8,15 @@
  */
 import type { BegunNeeds } from "../../core/mcp/exchange/needs.ts";
 import type { Sealed, Sealing } from "../../core/crypto/sealing.ts";
-import type { Database, Entry, Found, Write } from "../../core/kv/database.ts";
+import {
+  type Database,
+  type Entry,
+  type Found,
+  isFound,
+  type Write,
+} from "../../core/kv/database.ts";
 import { accountKey, rangeOf } from "../../core/kv/keys.ts";
-import type { Leasable } from "../../core/kv/record_leases.ts";
+import { keepLease, type Leasable } from "../../core/kv/record_leases.ts";
 import {
   type KnownAccount,
   newRevocationKey,
@@ -81,6 +87,7 @@ export type ListedAccount =
     AccountRecord,
     | keyof Sealed
     | "leaseUntil"
+    | "leaseMark"
     | "oauth"
     | "accountId"
     | "formerLabels"
@@ -146,12 +153,13 @@ export function accountStore(
     return database.change(
       key,
       (transaction, entry: Entry<AccountRecord>, before) => {
-        const { value, versionstamp } = entry;
         // The record is unchanged, so a check in `extraWrites` failed.
-        if (versionstamp === before?.versionstamp) return false;
-        if (value?.createdAt !== createdAt) return false;
+        if (entry.versionstamp === before?.versionstamp) return false;
+        if (!isFound(entry) || entry.value.createdAt !== createdAt) {
+          return false;
+        }
         extraWrites(transaction);
-        transaction.set(key, change(value));
+        transaction.set(key, change(keepLease(entry)));
         return true;
       },
     );
@@ -165,9 +173,10 @@ export function accountStore(
     async listOf(subject: string): Promise<ListedAccount[]> {
       const found = await read(subject);
       return found.map(({ key, value }) => {
-        const { sealed: _s, keyId: _k, leaseUntil: _l, oauth, ...rest } = value;
-        const { accountId: _a, formerLabels: _f, standsInFor: _i, ...account } =
+        const { sealed: _s, keyId: _k, oauth, ...rest } = value;
+        const { accountId: _a, formerLabels: _f, standsInFor: _i, ...listed } =
           rest;
+        const { leaseUntil: _l, leaseMark: _m, ...account } = listed;
         return {
           id: String(key.at(-1)),
           ...account,

@@ -291,6 +291,23 @@ test.inMemory("lease() gives a request to one of fifty, and to another when that
   }
 });
 
+test.inMemory("lease() gives no request that is leased, although another change to it was given up since", async ({ kv }) => {
+  const requests = authorizationRequestStore(new Database(kv));
+  const browser = randomId();
+  const about = { request: requestOf(newClient()), clientName: "A", named: [] };
+  const handle = await requests.save(browser, about, "github");
+  const found = async () => (await requests.find(handle, browser))!;
+  assert(await requests.lease(await found()));
+  const late = new Database(kv);
+  const approved = { consented: [], provider: "github" };
+  assert(
+    await authorizationRequestStore(late).approve(await found(), approved),
+  );
+  late.giveUp(await found());
+  await late.idle();
+  assert.equal(await requests.lease(await found()), undefined);
+});
+
 test.inMemory("listOfSubject() shows active grants, newest first", async ({ kv }) => {
   const grants = grantStore(new Database(kv));
   const client = newClient();

@@ -3,11 +3,20 @@ import assert from "node:assert/strict";
 import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { StorageError } from "../../../src/core/errors.ts";
 import { accountTokenStore } from "../../../src/features/accounts/account_tokens.ts";
-import { accountVault } from "../../../src/features/accounts/account_vault.ts";
-import { Database, isFound } from "../../../src/core/kv/database.ts";
+import {
+  type AccountVault,
+  accountVault,
+} from "../../../src/features/accounts/account_vault.ts";
+import type { AccountRecord } from "../../../src/features/accounts/accounts.ts";
+import {
+  Database,
+  type Found,
+  isFound,
+} from "../../../src/core/kv/database.ts";
 import { test } from "../../kit/databases.ts";
 import { OTHER_SECRETS_KEY, SECRETS_KEY } from "../../kit/key_service.ts";
 import { StalledKv } from "../../kit/stalled_kv.ts";
+import { until } from "../../kit/wait.ts";
 
 const ADA = {
   subject: "github:ada",
@@ -67,6 +76,44 @@ test.onDatabases("lease() takes at once a lease whose holder was answered that i
   await one.database.idle();
   assert.ok(await two.tokens.lease(await two.find()));
 });
+
+/** The writes that keep a lease. */
+const KEEPING: Record<
+  string,
+  (vault: AccountVault, found: Found<AccountRecord>) => unknown
+> = {
+  noteUse: (vault, found) => vault.noteUse(found, { tool: "crm" }),
+  reseal: (vault, found) => vault.reseal(found),
+  noteRefusal: (vault, found) => vault.noteRefusal(found, true),
+  standIn: (vault, found) => vault.standIn(found, { at: 1 }, () => {}),
+};
+
+for (const [name, write] of Object.entries(KEEPING)) {
+  test.onDatabases(`lease() takes no lease that is held, although ${name}() was given up since`, async ({ kv, other }) => {
+    const { one, leased } = await leasedIn(kv, other);
+    const three = open(other, [OTHER_SECRETS_KEY, SECRETS_KEY]);
+    const find = async () => (await three.vault.find(ADA.subject, true))[0];
+    const before = await find();
+    await write(three.vault, before);
+    await until(async () =>
+      (await find()).versionstamp !== before.versionstamp
+    );
+    const [listed] = await three.vault.listOf(ADA.subject);
+    assert(!("leaseMark" in listed));
+    // The database has carried it out after its request was answered with 503.
+    three.database.giveUp(await find());
+    await three.database.idle();
+    const { tokens } = open(other);
+    const lease = async () =>
+      await tokens.lease(tokens.known(await find(), OLD));
+    assert.equal(await lease(), undefined);
+    // It is void all the same once its own request is given up.
+    one.database.giveUp(leased);
+    await one.database.idle();
+    assert(await lease());
+    assert.equal(await lease(), undefined);
+  });
+}
 
 test.onDatabases("find() gives leased tokens that were sealed anew with a key that is not here, and no others", async ({ kv, other }) => {
   const { one, leased } = await leasedIn(kv, other);
