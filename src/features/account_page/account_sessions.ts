@@ -97,8 +97,8 @@ export function accountSessionStore(database: Database) {
     },
 
     /**
-     * Makes the write that stores a new personal access token for five minutes,
-     * in which it can be shown.
+     * Makes the write that stores a new personal access token, so that it can
+     * be shown for five minutes.
      */
     async keepMade(id: string, grantId: string, token: string): Promise<Write> {
       // The token is encrypted with the session's cookie.

@@ -138,8 +138,8 @@ export function accountSignIn(services: FormServices) {
 
   return {
     async start(c: Context): Promise<Response> {
-      // A form of another site is sent without the cookies, and would replace
-      // them.
+      // A form of another site is sent without the cookies. The response to it
+      // would replace them.
       checkSameSite(c.req.raw, baseUrl);
       // All tabs share one handle, so that sign-ins in two tabs do not break
       // each other.

@@ -31,8 +31,8 @@ export function connectionChanges(services: FormServices) {
   const { connections, grants, endGrants, clock, log } = services;
 
   /**
-   * Reads all grants of a grant's connection, or the grant alone if it belongs
-   * to none.
+   * Reads all grants of the connection of a grant. Returns the grant alone if
+   * it has no connection.
    */
   async function grantsOfConnection(
     grant: Found<Grant>,

@@ -147,7 +147,7 @@ export function isFreshNow(
  * Checks that the provider has just authenticated the person, because someone
  * else may be at the open browser.
  *
- * @param what the action that needs it, for the message
+ * @param what the action for which this is needed, for the message
  * @throws {HttpError} 403
  */
 export function checkFresh(

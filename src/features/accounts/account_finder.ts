@@ -91,7 +91,7 @@ export function findAccounts(
   const sturdy = <T>(look: () => Promise<T>) =>
     isDurable ? untilReachable(look, context) : look();
   const services = Object.values(item.needs);
-  // Accounts behind the sign-in provider come first. If the provider refuses
+  // Accounts behind the sign-in provider come first: if the provider refuses
   // them, the person need not connect other accounts.
   const upstream = services.some(isUpstream)
     ? sturdy(() => UpstreamAccounts.find(context, item.needs, server))
@@ -406,7 +406,7 @@ class CallAccounts {
   }
 
   /**
-   * Finds the missing accounts; reads the database if the cache lacks one.
+   * Finds missing accounts; reads the database if one is not in the cache.
    *
    * @param how `isForWork`: a service must also issue an access token now
    * @throws {ToolError} if a service issues none

@@ -1,8 +1,8 @@
 /**
  * The account that a call or task began with, and the account that a new one
  * replaces. A call continues with no other account at that service, unless the
- * person says so. A new account replaces the only one at its service, or the
- * same account if a person may have several there.
+ * person says so. A new account replaces the only one at its service. If a
+ * person may have several there, it replaces only the same account.
  *
  * @module
  */

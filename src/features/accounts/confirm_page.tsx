@@ -35,7 +35,7 @@ export function ConfirmPage(
      */
     keptAs?: string;
     checked: string;
-    /** The host of the page on which the person allowed it, if known. */
+    /** The host of the service's consent page, if known. */
     signedInAt?: string;
     /** The account that this one replaces. */
     replaced?: Pick<ListedAccount, "label" | "createdAt">;

@@ -92,7 +92,10 @@ export function ContinueWith(
   );
 }
 
-/** A connected account, with a retry button if its service refused it. */
+/**
+ * A connected account, with a retry button if the service refused its key or
+ * token.
+ */
 export function ConnectedAccount(
   { title, now, account, ...page }: ServicePage & {
     title: string;

@@ -1,7 +1,8 @@
 /**
- * Records of tokens to revoke. The commit that deletes an account queues its
- * tokens without decrypting them, so it needs no encryption key. No record
- * names the person or account: the account's ID and name are encrypted too.
+ * Records of tokens to revoke. The commit that deletes an account queues the
+ * account's tokens without decrypting them, and so without an encryption key.
+ * No record names the person or account: the account's ID and name are
+ * encrypted too.
  *
  * @module
  */

@@ -51,7 +51,8 @@ import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
 const MAX_BYTES = 10_000;
 
 /**
- * Must stay the same in every release, so that durable work finds its approval.
+ * This question must stay the same in every release, so that durable work finds
+ * its approval.
  */
 const QUESTION = new AskedQuestion(
   "elicitation/create",
@@ -192,8 +193,8 @@ export function approvalGate(
       report("begun", { tool: name, seconds }, { ...who, approvedBy });
     }
     const startedMilliseconds = performance.now();
-    // If the client has left, the result is kept for its next call like this
-    // one.
+    // If the client has left, the result is kept for the client's next call
+    // with the same arguments.
     const end = async (
       outcome: ApprovalState["outcome"],
       result?: CallToolResult,

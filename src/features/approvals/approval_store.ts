@@ -1,6 +1,6 @@
 /**
- * The records of approvals. Each is a wait that one person answers; it then
- * begins one run, and stores how the run ended.
+ * The records of approvals. Each is a wait that one person answers. If the
+ * answer begins a run, the record stores how the run ended.
  *
  * @module
  */
@@ -198,8 +198,8 @@ export function callApprovals(
     mayOffer: remembered.hasRoom,
 
     /**
-     * Begins a run that a remembered approval allows. Undefined if there is
-     * none.
+     * Begins a run that a remembered approval allows. Undefined if no
+     * remembered approval allows it.
      *
      * @param run `unique`: stays the same if the run is begun again
      */
@@ -257,8 +257,8 @@ export function callApprovals(
     receiptOf,
 
     /**
-     * Stores the end of a run whose approval is gone or never existed in its
-     * receipt.
+     * Stores the end of a run in its receipt, if its approval is gone or never
+     * existed.
      */
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
       progressReceipt(database, receipt, { endedAt: database.now(), outcome }),

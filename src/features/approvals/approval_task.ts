@@ -109,8 +109,8 @@ export function approvedRuns(
      */
     findOpenRun: async ({ runs: asker, ...it }: Waiting) =>
       asker === undefined ? undefined : approvalOf(
-        // `findSame` also finds a wait with the same question. No wait has this
-        // one.
+        // `findSame` finds such a run, or else a wait with the same question.
+        // No question is empty.
         await waits.findSame({ ...it, asker, question: "" }),
       ),
   };

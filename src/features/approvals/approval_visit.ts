@@ -180,7 +180,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
 
   /**
    * Begins a run if a remembered approval allows it. For durable work, answers
-   * its approval instead.
+   * the work's approval instead.
    */
   async #rememberedRun(): Promise<Verdict | undefined> {
     const { approvals, work, of: { waiting, offer } } = this;

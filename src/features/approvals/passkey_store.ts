@@ -75,9 +75,9 @@ export interface OwnPasskeys {
   /** Makes a commit fail if the passkeys have changed since they were read. */
   stays: Write;
   /**
-   * Makes the write that records a passkey's use, and fails its commit if the
-   * passkeys have changed. Undefined if the passkey cannot approve now, or its
-   * signature counter did not increase.
+   * Makes the write that records a passkey's use, and makes the commit fail if
+   * the passkeys have changed. Undefined if the passkey cannot approve now, or
+   * its signature counter did not increase.
    */
   noting(use: { id: string; counter: number }): Write | undefined;
 }

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * `/account/passkeys`: the passkeys with which a person approves calls, and the
- * forms that make and remove them, which need a recent sign-in.
+ * `/account/passkeys`: the passkeys with which a person approves calls. The
+ * forms that make and remove passkeys need a recent sign-in.
  *
  * @module
  */

@@ -1,7 +1,8 @@
 /**
  * Receipts: each tells which call was approved or refused, by whom, and how the
- * run ended. The caller, the person who answered and operators see it. Receipts
- * outlive their connection, and are stored as long as the list of calls.
+ * run ended. A receipt is shown to the caller, the person who answered, and
+ * operators. Receipts outlive their connection, and are stored for as long as
+ * calls in the ledger.
  *
  * @module
  */
@@ -162,8 +163,8 @@ export function receiptStore(database: Database, keepSeconds: number) {
     },
 
     /**
-     * Makes the write of a run's progress into its receipt, unless that was
-     * deleted.
+     * Makes the write of a run's progress into its receipt, unless the receipt
+     * was deleted.
      */
     async progressing(id: string, progress: Progress): Promise<Write> {
       const found = keepSeconds > 0 &&

@@ -109,8 +109,8 @@ export function rememberedStore(database: Database) {
     grantId: string | undefined,
   ): Promise<{ remembered: RememberedApproval; write: Write } | undefined> {
     if (!value || value.grantId !== grantId) return undefined;
-    // If the clock was set back, the entry does not count: otherwise it would
-    // last longer.
+    // If the clock was set back, the remembered approval does not count:
+    // otherwise it would last longer.
     const isBefore = database.now() < value.at - CLOCK_SECONDS;
     if (isBefore || value.runs >= MAX_RUNS) return undefined;
     const grant = grantId && await findLive(grantId);

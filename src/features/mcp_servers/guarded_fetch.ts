@@ -29,8 +29,8 @@ export function guardedFetch(
   /**
    * True if a host may be in a private network: the author named it, or the MCP
    * server has the same domain and is in a private network. The domain's owner
-   * could point its names at any internal host, but a host of someone else has
-   * no certificate for them.
+   * could give any internal host a name in the domain, but a host of someone
+   * else has no certificate for that name.
    */
   async function mayBeInside(url: URL): Promise<boolean> {
     if ([own.hostname, chosen?.hostname].includes(url.hostname)) return true;

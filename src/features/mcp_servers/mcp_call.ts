@@ -244,8 +244,8 @@ class Call {
   }
 
   /**
-   * Makes the error of a failed call, which says if the server may have
-   * executed it.
+   * Makes the error of a failed call. Its text says if the server may have
+   * executed the call.
    */
   failure(what: string, options?: ErrorOptions): ToolError {
     const words = `${this.#title} ${what}.`;

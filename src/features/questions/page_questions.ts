@@ -214,8 +214,8 @@ export class PageQuestions implements PersonPages {
   }
 
   /**
-   * Takes an answer, once. Durable work only reads it here, because its process
-   * may die before the answer is stored; it takes the answer afterwards.
+   * Takes an answer, once. Durable work only reads the answer here, and takes
+   * it once it is stored: the work's process may die before that.
    */
   async #take(
     key: string,

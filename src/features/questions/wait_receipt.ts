@@ -34,7 +34,9 @@ export type Progress =
     reference?: string;
   };
 
-/** Records the progress of a run in its receipt, unless that was deleted. */
+/**
+ * Records the progress of a run in its receipt, unless the receipt was deleted.
+ */
 export function progressReceipt(
   database: Database,
   id: string,

@@ -69,11 +69,12 @@ export function waitRoom(
     },
 
     /**
-     * Undefined if there is room for one more wait. If the list is full,
-     * returns a wait that may be deleted to make room: a refused call of the
-     * same client, the first of them to expire.
+     * Returns a wait that may be deleted to make room in a full list: of the
+     * client's refused calls, the one that expires first. Undefined if there is
+     * room.
      *
-     * @throws {LimitError} if there is no such call either
+     * @throws {LimitError} if the list is full, and the client has no refused
+     *   call
      */
     check(
       listed: readonly Found<ListedWait>[] | undefined,

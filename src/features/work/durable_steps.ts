@@ -1,7 +1,7 @@
 /**
  * The context members that only durable work has. Each call is recorded in the
- * journal. If an earlier run stored its result, that is returned; otherwise the
- * work is done, and its result stored.
+ * journal. If an earlier run stored the call's result, this result is returned.
+ * Otherwise the work is done, and the result is stored.
  *
  * @module
  */
@@ -294,8 +294,8 @@ export class StepExecutor {
         ),
       );
     }
-    // No process has died: the previous one shut down and released the run, so
-    // its try does not count.
+    // No process has died: the previous process shut down and released the run,
+    // so its try does not count.
     if (claim.run.deaths === 0) return attempts;
     const died = attempts + 1;
     const most = retries > 0 ? retries : MAX_DEATHS;

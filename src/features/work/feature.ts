@@ -6,7 +6,7 @@
  * - A *run* is one execution of a durable tool's function, from its beginning.
  *   A *step* is done in one run; later runs get its stored result.
  * - A *claim* is the right of one process to do a run. The process renews its
- *   *lease*; if it stops, another process takes the claim.
+ *   *lease*. If the lease expires, another process takes the claim.
  * - A run that only waits is *parked*: no process holds it. A *wake* is the
  *   time at which some process resumes it.
  *

@@ -261,10 +261,10 @@ export class Journal {
 
 /**
  * Serializes the result of a step as JSON; undefined stays undefined. Account
- * tokens are removed from its texts.
+ * tokens are removed from the result's texts.
  *
  * @throws {TypeError} with the step's name, if JSON cannot express the value,
- * or if an account token is one of its members
+ *   or if an account token is one of the result's members
  */
 export function printKept(
   name: string,

@@ -10,9 +10,7 @@ import { pause } from "../../core/clock.ts";
 const SHORT_SECONDS = 5;
 /** The time for which a run must do nothing but wait before it is parked. */
 const QUIET_MILLISECONDS = 200;
-/**
- * The least and the most seconds until a run tries again what no event reports.
- */
+/** The bounds of `againSeconds`. */
 const LEAST_AGAIN_SECONDS = 60;
 const MAX_AGAIN_SECONDS = 12 * 60 * 60;
 /** The seconds until a run looks again if its caller is still paused. */
@@ -101,10 +99,10 @@ export class Parking {
   }
 
   /**
-   * The seconds until the next try after a failure whose repair no event
-   * reports, such as a service that gave no token. The pause is at least as
-   * long as the run has waited so far, so that long waits cost next to nothing.
-   * A random part keeps many runs from trying at once.
+   * The seconds until the next try after a failure, such as a service that gave
+   * no token, if no event tells when the failure is over. The pause is at least
+   * as long as the run has waited so far, so that long waits cost next to
+   * nothing. A random part keeps many runs from trying at once.
    */
   get againSeconds(): number {
     const waited = this.now() - this.progressAt;

@@ -88,7 +88,7 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   /** The number of processes that died in a row without ending a step. */
   deaths: number;
   /**
-   * The time since when each process that claimed the run lacked its tool or
+   * The time since which no process that claimed the run had its tool and
    * steps.
    */
   missingSince?: number;
@@ -102,7 +102,9 @@ export interface Claim {
    */
   readonly term: Deno.AtomicCheck;
   readonly expiresAt: number;
-  /** The time at which other processes check if this one has died. */
+  /**
+   * The time at which other processes check if the claim's process has died.
+   */
   dueSeconds: number;
   /** A time just before the latest renewal, by `performance.now()`. */
   renewedMilliseconds: number;

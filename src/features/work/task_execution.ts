@@ -244,7 +244,8 @@ export class TaskExecution {
   async leave(): Promise<void> {
     const { claim, parts: { runs, database } } = this;
     if (claim) {
-      // Another process may have the run before this one learns of it.
+      // Another process may claim the run before this process learns that it is
+      // parked.
       this.parking.end();
       await untilReachable(
         () => runs.park(claim, database.now()),

@@ -299,7 +299,7 @@ export function taskBeginnings(database: Database) {
     /**
      * Stores a new task of durable work, and claims it for this process.
      *
-     * @throws {HttpError} 413 if its `RunBeginning` is too long
+     * @throws {HttpError} 413 if its {@linkcode RunBeginning} is too long
      */
     async createDurable(
       taskId: string,

@@ -278,8 +278,8 @@ export class TaskRegistry {
   }
 
   /**
-   * Runs a task in this process, and stops counting it for its caller when it
-   * ends.
+   * Runs a task in this process. Once the task ends, it no longer counts for
+   * its caller.
    */
   #execute(execution: TaskExecution, work: TaskWork["run"]): Promise<void> {
     if (this.#room.isClosed) execution.parking.release();
@@ -364,8 +364,9 @@ const MISSING_SECONDS = 30;
  */
 const MISSED_SECONDS = 60 * 60;
 /**
- * The time for which a claim waits for the database. Shorter than the lease: a
- * claim that outlives it would look as if this process had died.
+ * The time for which a claim waits for the database. It is shorter than the
+ * lease: if a claim took longer than its lease, this process would seem to have
+ * died.
  */
 const CLAIM_MILLISECONDS = 20_000;
 

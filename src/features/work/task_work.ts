@@ -53,8 +53,8 @@ export interface TaskParts {
   /** The class of tool contexts, with the members that features add. */
   Context?: typeof CallContext;
   /**
-   * Fires when the process stops. After that, the end of a task is not stored
-   * again if that failed.
+   * Fires when the process stops. If storing the end of a task fails after
+   * that, it is not tried again.
    */
   stopping: AbortSignal;
 }

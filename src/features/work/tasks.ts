@@ -229,7 +229,7 @@ export function taskStore(
         .map(([member, message = ""]) => [member, shortMessage(message)]);
       await changeTask(database, taskId, (task) => ({
         ...Object.fromEntries(short),
-        // An earlier run got as far, so its message is kept.
+        // An earlier run got at least as far, so its message is kept.
         ...progress! <= task.progress!
           ? { statusMessage: task.statusMessage }
           : { progress: progress ?? task.progress },
