@@ -122,7 +122,7 @@ export function sessionCounts(
 
   function begin(binding: string): Promise<SessionCounts> {
     const counts = counted.get(binding) ?? sessions.countsOf(binding, most);
-    // A failure is thrown where the counts are awaited.
+    // The failure is thrown again where the counts are awaited.
     counts.catch(() => {});
     counted.set(binding, counts);
     return counts;

@@ -122,7 +122,7 @@ export function personalTokenEndpoint(
       provider,
       name,
       ...form.get("accounts") !== undefined && { mayUseAccounts: true },
-      // A form of ours has no other scopes.
+      // Our form has no other scopes.
       scopes: services.scopes.supported.filter((scope) =>
         form.get(`scope.${scope}`) !== undefined
       ),

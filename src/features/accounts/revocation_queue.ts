@@ -21,7 +21,7 @@ const BATCH = 20;
 
 type Queued = Found<RevocationRecord>;
 
-/** Opens the queue, which cannot decrypt the tokens. */
+/** Opens the queue. It does not decrypt the tokens in it. */
 export function revocationQueue(database: Database) {
   /**
    * Moves an entry to another time. Undefined if another process was faster.

@@ -288,7 +288,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       const approval = this.#approval ??
         await approvals.findAsked(this.of.waiting);
       if (!approval) return await approvals.endReceipt(receipt, end[0]);
-      // Only if the mark of the beginning was lost.
+      // Only if `isBeginning` could not mark the run.
       if (!this.#begun) await this.#beginOnce(approval);
       isFirst = await approvals.end(approval, ...end);
     });

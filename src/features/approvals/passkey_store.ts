@@ -39,6 +39,7 @@ export interface Passkey {
   counter: number;
   name: string;
   createdAt: number;
+  /** The time from which the passkey can approve. */
   countsFrom: number;
   usedAt?: number;
   removedAt?: number;

@@ -76,7 +76,8 @@ export function assertionGrant(services: AuthServices) {
     const assertion = parameters.require("assertion");
     const asked = parseScope(parameters.get("scope"));
 
-    // The client must have authenticated.
+    // Checks that the client has authenticated, and is registered for the
+    // grant.
     const { clientId, metadata } = client;
     if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {
       throw new OAuthError(
@@ -86,7 +87,7 @@ export function assertionGrant(services: AuthServices) {
       );
     }
 
-    // The assertion's signature, then its claims.
+    // Checks the assertion's signature, then its claims.
     const { by, claims, identity: asserted } = await verifyAssertion(assertion);
     const { scopes: allowed, ...once } = checkIdentityAssertion(claims, {
       tenant: by.tenant,
@@ -95,7 +96,7 @@ export function assertionGrant(services: AuthServices) {
       now: now(clock),
     });
 
-    // The person, and the requested scopes.
+    // Finds the person, and the requested scopes.
     const wanted = grantableScopes(
       asked.length > 0 ? asked : allowed ?? [],
       known,
@@ -122,7 +123,7 @@ export function assertionGrant(services: AuthServices) {
       now: now(clock),
     });
 
-    // The operator's rules, and the scopes that the assertion allows.
+    // Applies the operator's rules, and the scopes that the assertion allows.
     const isOut = !effectiveScopes({ ...requested, scopes: [] }) ||
       await grants.isKnownBlocked(subject);
     if (isOut) throw invalidGrant("This account may not sign in here");

@@ -51,7 +51,7 @@ export function callsPart(
           amongCalls?.(visit, filter, services)
         ),
       );
-      // A failure is thrown where `below` is awaited.
+      // The failure is thrown again where `below` is awaited.
       below.catch(() => {});
       const { grants, hasMore } = isOperator
         ? await grantsOfPeople(services, filter)

@@ -291,7 +291,7 @@ function printed(
     part?.type === "text" ? textOf(part.text) : `[${textOf(part?.type)}]`
   );
   if (texts.length > 0) return texts.join("\n\n");
-  // Without indents, which make a deep result long.
+  // Indents would make a deep result long.
   return JSON.stringify(structuredContent) ?? "";
 }
 
