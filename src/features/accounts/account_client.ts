@@ -54,7 +54,7 @@ export interface SignInServer {
  * The authorization server at which the person signs in. Only for services that
  * may change their authorization server.
  */
-export interface At {
+export interface SignInAt {
   at?: SignInServer;
 }
 
@@ -74,10 +74,10 @@ export interface AccountClient {
    * Finds the current authorization server. For services that may change it.
    */
   findServer?(): Promise<SignInServer>;
-  authorizationUrl(request: UpstreamRequest & At): Promise<URL>;
+  authorizationUrl(request: UpstreamRequest & SignInAt): Promise<URL>;
   /** Checks the `iss` of an authorization response, if the issuer is known. */
   checkIssuer(issuer: string | undefined, at?: SignInServer): Promise<void>;
-  redeem(response: UpstreamResponse & At): Promise<RedeemedAccount>;
+  redeem(response: UpstreamResponse & SignInAt): Promise<RedeemedAccount>;
   refresh(
     refreshToken: string,
     tokens: UpstreamTokens,

@@ -187,7 +187,7 @@ export function approvalGate(
     const who = runAndCaller(work);
     // Durable work has an approval that was answered in the person's name.
     const remembered = approved.remembered && !work.keepAnswer;
-    if (remembered || await visit.isBeginning()) {
+    if (remembered || await visit.markBegun()) {
       const seconds = remembered ? 0 : approvals.now() - approved.at;
       const approvedBy = approved.by;
       report("begun", { tool: name, seconds }, { ...who, approvedBy });

@@ -256,7 +256,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
    * Marks the run as begun. Returns false if it was already marked, by an
    * earlier run of the same work.
    */
-  async isBeginning(): Promise<boolean> {
+  async markBegun(): Promise<boolean> {
     if (this.#begun) return true;
     const { approvals } = this;
     // If the database does not respond now, `end` marks the run as begun.
@@ -288,7 +288,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       const approval = this.#approval ??
         await approvals.findAsked(this.of.waiting);
       if (!approval) return await approvals.endReceipt(receipt, end[0]);
-      // Only if `isBeginning` could not mark the run.
+      // Only if `markBegun` could not mark the run.
       if (!this.#begun) await this.#beginOnce(approval);
       isFirst = await approvals.end(approval, ...end);
     });

@@ -42,7 +42,7 @@ const LATEST = 40;
 const OLDER_FAILURES = 10;
 
 /** The maximum number of entries of one connection. */
-export const CALLS = LATEST + OLDER_FAILURES;
+export const MAX_LEDGER_ENTRIES = LATEST + OLDER_FAILURES;
 
 /**
  * The seconds within which calls of one tool with the same outcome share an
@@ -61,7 +61,7 @@ export function addCall(
   const call: LedgerEntry = { at, firstAt: at, tool, outcome, count: 1 };
   if (mergeIntoEntry(waiting, call)) return;
   waiting.push(call);
-  if (waiting.length < 2 * CALLS) return;
+  if (waiting.length < 2 * MAX_LEDGER_ENTRIES) return;
   waiting.splice(0, Infinity, ...listCalls(waiting, 0).reverse());
 }
 

@@ -33,10 +33,10 @@ import {
 } from "../../core/store/opened_server.ts";
 import {
   type AccountClient,
-  type At,
   checkStorable,
   nameInClaims,
   type RedeemedAccount,
+  type SignInAt,
   type SignInServer,
 } from "../accounts/account_client.ts";
 import { applicationAt } from "../accounts/account_clients.ts";
@@ -103,7 +103,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   async authorizationUrl(
-    { at, ...request }: UpstreamRequest & At,
+    { at, ...request }: UpstreamRequest & SignInAt,
   ): Promise<URL> {
     const { resource, issuer, scopes } = await this.#resource();
     const server = await this.#at(at ?? { issuer });
@@ -136,7 +136,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   async redeem(
-    { at, ...response }: UpstreamResponse & At,
+    { at, ...response }: UpstreamResponse & SignInAt,
   ): Promise<RedeemedAccount> {
     const { resource, issuer, scopes } = await this.#resource();
     const server = await this.#at(at ?? { issuer });
