@@ -2,6 +2,12 @@
  * Approvals: tools that run only once a person has approved on a page of the
  * server.
  *
+ * - An approval is stored as a wait: encrypted in a `WaitRecord`, and decrypted
+ *   in a `CallApproval`. `Pressed` is the person's answer in it, and `Verdict`
+ *   is what the call then has to do.
+ * - A receipt tells people later which call was approved or refused.
+ * - Functions named like `writing` or `ending` make a part of a commit.
+ *
  * @module
  */
 import type { CatalogueAddition } from "../../core/catalogue/compiled_definitions.ts";
