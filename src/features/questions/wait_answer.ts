@@ -97,7 +97,7 @@ export function waitAnswers(
             { expiresAt: database.now() + DURABLE_SECONDS },
         };
         putWait(transaction, key, record);
-        // Work that is about to be parked reads its waits again.
+        // This makes work that is about to be parked read its waits again.
         touchList(transaction, record, database.now());
         const { taskId, taskAddress: address = "", expiresAt } = record;
         if (taskId !== undefined) {

@@ -93,8 +93,8 @@ export function compileSkill(
 }
 
 /**
- * Returns the number of skills on a page of the list that every client can
- * read.
+ * Returns the number of skills on a page of the list, so that every client can
+ * read a whole page.
  */
 export function skillsPerPage(entries: readonly JsonObject[]): number {
   const largest = Math.max(

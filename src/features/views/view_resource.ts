@@ -32,7 +32,9 @@ export interface CompiledView {
   prefix: string;
   /** The HTML document that clients get. */
   html: string;
-  /** The origins that the view may access, in the names of MCP Apps. */
+  /**
+   * The origins that the view may access, with the member names of MCP Apps.
+   */
   csp: ViewPolicy;
 }
 

@@ -244,8 +244,8 @@ export class TaskExecution {
   async leave(): Promise<void> {
     const { claim, parts: { runs, database } } = this;
     if (claim) {
-      // Another process may claim the run before this process learns that it is
-      // parked.
+      // Another process may claim the run before this one learns that the run
+      // is parked.
       this.parking.end();
       await untilReachable(
         () => runs.park(claim, database.now()),

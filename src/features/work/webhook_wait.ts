@@ -72,8 +72,9 @@ export async function waitForWebhook(
   );
   const until = await run.repeatableStep(opening, async () => {
     const { id, state, createdAt, expiresAt } = opened!;
-    // If the answer came before this step was stored, there is nothing left to
-    // wait for: the answer is kept for longer than the task may sleep.
+    // If the answer came before this step was stored, the sleep ends at once.
+    // `expiresAt` would be too late, because the answer is kept for longer than
+    // the task may sleep.
     if (state !== "open") return createdAt;
     await open(id!);
     return expiresAt;
