@@ -248,7 +248,7 @@ export function accountSignIn(services: FormServices) {
       // Not dropped earlier, because reloading the page needs the cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
-      // The sign-in does not fail without a return path.
+      // Without a valid return path, the sign-in leads to the first part.
       const returnPath = await unseal(returnPathKey(handle, browser), sealed)
         .catch(() => undefined);
       return redirect(c, returnPaths.addressOf(returnPath));

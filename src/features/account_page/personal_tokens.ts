@@ -122,7 +122,7 @@ export function personalTokenEndpoint(
       provider,
       name,
       ...form.get("accounts") !== undefined && { mayUseAccounts: true },
-      // Our form has no other scopes.
+      // Other scopes are ignored: our form has none.
       scopes: services.scopes.supported.filter((scope) =>
         form.get(`scope.${scope}`) !== undefined
       ),

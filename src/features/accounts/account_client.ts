@@ -107,7 +107,8 @@ export async function checkStorable<T extends UpstreamTokens>(
   },
 ): Promise<T> {
   if (!isTokenTooLong(JSON.stringify(tokens))) return tokens;
-  // If the service kept the old refresh token, the account stays connected.
+  // If the refresh token is still the old one, its revocation would disconnect
+  // the account.
   if (tokens.refreshToken !== refreshToken) {
     await client.revoke(tokens).catch(() => {});
   }

@@ -129,7 +129,8 @@ export class AccountKeys {
       if (token !== undefined) this.given.add(token);
       return token;
     } catch (error) {
-      // Only an MCP server's 401 is certainly about the token.
+      // An MCP server's 401 is certainly about the token, so the tool gets this
+      // error. For other APIs, the tool gets their 401.
       if (service.isMcp && error instanceof ToolError) throw error;
       // A {@linkcode ToolError} was already logged.
       const { log } = this.server;

@@ -121,7 +121,7 @@ export function accountRevocation({ sealing, clients, database, log }: {
   async function revoke(taken: Queued): Promise<void> {
     const { service, application } = taken.value;
     const client = clients.get(service);
-    // Processes with older or newer settings may have another OAuth client.
+    // A process with older or newer settings may have this OAuth client.
     if (client?.id !== application) {
       throw new Error("This server has no such application at the service");
     }

@@ -185,7 +185,8 @@ export function approvalGate(
     toolRun.input = decision.input;
     (context as CallContext).approval = approved;
     const who = runAndCaller(work);
-    // Durable work has an approval that was answered in the person's name.
+    // For durable work, a remembered approval has answered a stored approval,
+    // which is marked here.
     const remembered = approved.remembered && !work.keepAnswer;
     if (remembered || await visit.markBegun()) {
       const seconds = remembered ? 0 : approvals.now() - approved.at;

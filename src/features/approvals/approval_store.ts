@@ -476,7 +476,8 @@ export function callApprovals(
       const receipt = receiptOf({ key, createdAt });
       (await receipts.progressing(receipt, end))(transaction);
       if (isLate) {
-        // The asking call or task may have another wait by now.
+        // `putWait` would overwrite the index entry, which may point to a later
+        // wait of the same call or task.
         transaction.set(key, { ...record, approval: ended });
         return undefined;
       }

@@ -156,7 +156,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #openNew(): Promise<CallApproval> {
     const content = await this.#content();
     const approval = await this.#do(() => this.#opened());
-    // Another call may have just opened the approval.
+    // If another call has just opened the approval, that call reports it.
     if (approval.payload.id === content.id) {
       this.report("asked", { tool: approval.tool }, runAndCaller(this.work));
     }
@@ -230,7 +230,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       if (!approval) return { action: "expired" };
       const verdict = await this.#verdictOf(approval);
       if (verdict?.action === "unknown" && !isLast) {
-        // Another call has begun the run just now.
+        // Another call has begun the run, so this one waits for the end.
         isLast = true;
         await approvals.settled(open, signal, END_MILLISECONDS, hasEnded);
       } else if (verdict) return verdict;

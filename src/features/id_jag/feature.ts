@@ -21,7 +21,7 @@ export const idJagFeature: Feature = {
     assertionIssuers: ID_JAG.OAUTH_ASSERTION_ISSUERS,
   },
   grantType(services) {
-    // The trusted issuers are not published.
+    // Metadata announces the grant, but does not name the trusted issuers.
     if (services.config.assertionIssuers.length === 0) return undefined;
     let redeem: ReturnType<typeof assertionGrant> | undefined;
     return {

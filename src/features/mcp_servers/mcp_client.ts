@@ -116,7 +116,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     return buildAuthorizationUrl({
       endpoint: server.authorization_endpoint,
       clientId,
-      // The MCP server may have named more scopes since the registration.
+      // Only registered scopes: the MCP server may have named more since.
       scopes: asked.filter((it) => known.includes(it)),
       extra: { resource },
       // Without `prompt=consent`, `offline_access` is ignored (OpenID Connect

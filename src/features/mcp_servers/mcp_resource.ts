@@ -54,7 +54,8 @@ export async function findMcpResource(
     const document = await read(fetchUpstream, metadataUrl);
     if (document) return parse(document, { url, issuer }, challenge.scopes);
   }
-  // Servers of revision 2025-03-26 have no such metadata.
+  // Servers of revision 2025-03-26 have no such metadata; their origin is the
+  // issuer.
   const { scopes } = challenge;
   return { resource: url, issuer: issuer ?? origin, scopes };
 }

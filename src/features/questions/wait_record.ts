@@ -260,7 +260,8 @@ export function dropWait(
   }
   transaction.check(found).expire(key)
     .delete(listingWaitKey(listOfWait(found.value), key));
-  // The asking call or task may have another wait by now.
+  // The index entry of a used wait may point to a later wait of the same call
+  // or task.
   return state === "used" ? transaction : transaction.expire(askerKey);
 }
 
@@ -339,7 +340,8 @@ export async function isLive(
   database: Database,
   { grantId, taskId }: Basis,
 ): Promise<boolean> {
-  // A task may continue with another grant of its person.
+  // The grant does not matter: a task may continue with another grant of its
+  // person.
   if (taskId !== undefined) {
     return await database.find(taskRunKey(taskId)) !== undefined;
   }

@@ -159,7 +159,8 @@ function viewScript(): string {
     .replaceAll(/^\s*\/\/.*\n/gm, "")
     .replaceAll(/(?<=[{;,])\s*\n\s*/g, "")
     .replaceAll(/\s*\n\s*/g, " ");
-  // Some bundlers wrap functions in a call of __name to keep their names.
+  // Some bundlers wrap functions in a call of __name to keep their names, so
+  // the script defines __name.
   return `globalThis.view=((__name)=>${source})((f)=>f);`;
 }
 

@@ -68,7 +68,7 @@ function open(server: OpenedServer, calls: ServedCalls): OpenFeature {
     engine: {
       tasks,
       taskRegistry: registry,
-      // The read never fails.
+      // Not awaited: the read never fails.
       readAhead: isRepeatable ? () => void tasks.longTools() : undefined,
     },
     longCalls: taskCalls,

@@ -165,7 +165,8 @@ async function startTask(
     scopes,
     needsAccounts: needs && true,
     async run(context) {
-      // The prepared value may contain a key.
+      // The prepared value may contain an account token, so this context hides
+      // the tokens too.
       const code = CallContext.codeOf(context);
       if (code) code.given = given;
       const run = async () => await runAround(toolCall, context);
@@ -259,7 +260,7 @@ export function handOverInTime(
     const step = isMarked
       ? handOver(call, tool, result).then(() => void (notBefore = -Infinity))
       : mark();
-    // The call continues in its request.
+    // If this fails, the call continues in its request.
     step.catch((error) => {
       if (error instanceof StorageError) {
         notBefore = nowMilliseconds + AGAIN_MILLISECONDS;

@@ -350,7 +350,7 @@ export function taskQuestions(database: Database) {
           signal,
         );
       }
-      // An earlier run has asked the question.
+      // An earlier run stored the question with its own text.
       if (!isAsked) await deleteText(database, ref);
       // The answer of durable work is kept here until it is stored.
       let isDone = keep === undefined;

@@ -175,7 +175,8 @@ export function taskStore(
       signal: AbortSignal,
     ): Promise<Task | undefined> {
       for (;;) {
-        // An expired lease changes no record until someone reads the task.
+        // An expired lease changes no record until someone reads the task, so
+        // the task is read again after a heartbeat.
         const checkMilliseconds = performance.now() + HEARTBEAT_SECONDS * 1000;
         await database.waitFor<TaskRecord>(
           taskKey(taskId),

@@ -89,7 +89,7 @@ export async function waitForWebhook(
     new Date(until * 1000),
     { enough: over.signal, wait: wait?.key, waitsFor: message },
   );
-  // An earlier run may have had the answer, and withdrawn the wait.
+  // If an earlier run got the answer, the sleep ends at once.
   if (run.hasKept(end)) over.abort();
   // The run may be parked meanwhile. Then the end of the sleep, or the answer,
   // resumes it elsewhere.
