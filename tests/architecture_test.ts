@@ -278,7 +278,7 @@ Deno.test("no file is longer than 500 lines", async () => {
   assert.deepEqual(long, []);
 });
 
-Deno.test("what runs depends on eight packages", () => {
+Deno.test("what runs depends on nine packages", () => {
   const packages = new Set(
     packageArrows.map(({ to }) => to)
       .filter((to) => !/^(src|packages)\/|^node:|^[a-z]+\.ts$/.test(to))
@@ -296,6 +296,7 @@ Deno.test("what runs depends on eight packages", () => {
     "jose",
     "js-yaml",
     "oauth4webapi",
+    "tldts",
     "zod",
   ]);
 });
@@ -422,7 +423,7 @@ Deno.test("backup.ts and restore.ts run without the configuration and the packag
 Deno.test("what a call needs loads nothing of Node, nor what comes later", () => {
   const seen = loadedWith("main.ts", "src/core/server/call_gate.ts");
   const heavy =
-    /^node:|^jose$|^oauth4webapi$|^@hono|^@opentelemetry|^js-yaml$|^src\/core\/server\/app\.ts$|^src\/(core|features)\/.*x$/;
+    /^node:|^jose$|^oauth4webapi$|^@hono|^@opentelemetry|^(js-yaml|tldts)$|^src\/core\/server\/app\.ts$|^src\/(core|features)\/.*x$/;
   assert.deepEqual([...seen].filter((path) => heavy.test(path)), []);
   // Pages and other strategies load app.ts too.
   const early = arrows.filter(({ to, isLate }) =>

@@ -155,9 +155,14 @@ export class SignIn {
     // Without the right `iss` there is no code to redeem.
     if (server.authorization_response_iss_parameter_supported === true) return;
     const page = this.#checkAddress(server.authorization_endpoint);
-    const away = ["token_endpoint", "revocation_endpoint"].filter((name) =>
+    const others = ["token_endpoint", "revocation_endpoint"].filter((name) =>
       server[name] !== undefined &&
-      SignIn.#siteOf(this.#checkAddress(server[name])) !== SignIn.#siteOf(page)
+      this.#checkAddress(server[name]).host !== page.host
+    );
+    if (others.length === 0) return;
+    const { isSameSite } = await import("../../src/core/net/site.ts");
+    const away = others.filter((name) =>
+      !isSameSite(new URL(`${server[name]}`), page)
     );
     if (away.length === 0) return;
     const own = await this.#ofServer(page.origin).catch(() => undefined);
@@ -165,15 +170,6 @@ export class SignIn {
     throw new Error(
       `${server.issuer} sends people to ${page.host}, and their codes elsewhere`,
     );
-  }
-
-  /**
-   * Guesses the registered domain of a URL. Returns the host if it has none.
-   */
-  static #siteOf({ host, hostname }: URL): string {
-    const [domain = host] =
-      /[^.]+\.(?:[^.]{1,3}\.[^.\d]{2}|[^.\d][^.]*)$/.exec(hostname) ?? [];
-    return domain;
   }
 
   /**

@@ -7,7 +7,7 @@
 import { PACKAGE } from "../create/source.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import { registeredDomain } from "../../src/core/net/url.ts";
+import { isSameSite } from "../../src/core/net/site.ts";
 import { shortLine } from "./document.ts";
 import { literal, memberCode, objectCode, snakeCase, unique } from "./names.ts";
 import type { Scheme, Security } from "./security.ts";
@@ -115,8 +115,7 @@ function tokenNote(scheme: Scheme, api: string): string[] {
   const { token, authorize = api } = all;
   if (token === undefined) return [];
   const [to, ...from] = [token, authorize, api].map((it) => new URL(`${it}`));
-  const domain = registeredDomain(to.hostname);
-  const other = from.find((it) => registeredDomain(it.hostname) !== domain);
+  const other = from.find((it) => !isSameSite(it, to));
   const words = `This server's secret goes to ${to.host}, another site than `;
   return other ? [`${words}${other.host}.`] : [];
 }

@@ -315,9 +315,14 @@ Deno.test("SignIn sends no one to the page of another site whose codes would go 
     });
     assert(sent.every(({ url }) => !url.endsWith("/register")));
   }
-  const tokens = { token_endpoint: "https://b.co.uk/token" };
-  const { fetch } = serverOf(sentTo("https://a.co.uk", tokens));
-  await assert.rejects(SignIn.begin(optionsOf(fetch)), /codes elsewhere/);
+  for (const domain of ["co.uk", "github.io"]) {
+    const tokens = {
+      token_endpoint: `https://b.${domain}/token`,
+      revocation_endpoint: undefined,
+    };
+    const { fetch } = serverOf(sentTo(`https://a.${domain}`, tokens));
+    await assert.rejects(SignIn.begin(optionsOf(fetch)), /codes elsewhere/);
+  }
 });
 
 Deno.test("SignIn sends people to another site of the same domain, with iss, for a known client, and where the page's own metadata agree", async () => {

@@ -136,7 +136,7 @@ Deno.test("an API in a private network is noted, if the document says so", async
 });
 
 Deno.test("it is noted that codes and the server's secret go to another site than requests or people", async () => {
-  const evil = "https://collect.evil.example/token";
+  const evil = "https://evil.github.io/token";
   const [{ authorizationCode }, { clientCredentials }] = [
     CODE.flows,
     MACHINE.flows,
@@ -149,15 +149,21 @@ Deno.test("it is noted that codes and the server's secret go to another site tha
       [{ clientCredentials }],
       [{
         authorizationCode: {
-          authorizationUrl: "https://collect.evil.example/authorize",
+          authorizationUrl: "https://evil.github.io/authorize",
           tokenUrl: evil,
         },
       }, "api"],
+      [{
+        authorizationCode: {
+          authorizationUrl: "https://good.github.io/authorize",
+          tokenUrl: evil,
+        },
+      }, "good"],
     ]
   ) {
     const { said } = await imported({ at: { type: "oauth2", flows } });
     const [, told] =
-      /^Note: This server's secret goes to collect\.evil\.example, another site than (\w+)\.example\.com\.$/m
+      /^Note: This server's secret goes to evil\.github\.io, another site than (\w+)\.(?:example\.com|github\.io)\.$/m
         .exec(said) ?? [];
     assert.equal(told, other);
   }

@@ -10,7 +10,6 @@ import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { LatestMap } from "../../core/cache.ts";
-import { isLoopback, registeredDomain } from "../../core/net/url.ts";
 import { documentUrl } from "../../core/oauth/client.ts";
 import { buildAuthorizationUrl } from "../../core/provider/authorization_url.ts";
 import {
@@ -244,13 +243,18 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     if (isChecked || isSameIssuer(issuer, this.service.issuer ?? "")) {
       return true;
     }
+    const at = new URL(page);
     const targets = ["token_endpoint", "revocation_endpoint"] as const;
-    const away = targets.filter((name) => {
-      const target = server[name];
-      return target !== undefined && siteOf(target) !== siteOf(page);
-    });
+    const others = targets.filter((name) =>
+      new URL(server[name] ?? page).host !== at.host
+    );
+    if (others.length === 0) return true;
+    const { isSameSite } = await import("../../core/net/site.ts");
+    const away = others.filter((name) =>
+      !isSameSite(new URL(server[name]!), at)
+    );
     if (away.length === 0) return true;
-    const own = await this.#read(new URL(page).origin).catch((error) => {
+    const own = await this.#read(at.origin).catch((error) => {
       if (error instanceof UpstreamError && error.kind === "misbehaved") {
         return undefined;
       }
@@ -351,12 +355,6 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       throw this.#dead();
     }
   }
-}
-
-/** Returns the domain of a URL; on loopback, which has none, its host. */
-function siteOf(address: string): string {
-  const url = new URL(address);
-  return isLoopback(url) ? url.host : registeredDomain(url.hostname);
 }
 
 /**
