@@ -264,7 +264,8 @@ export function callApprovals(
       progressReceipt(database, receipt, { endedAt: database.now(), outcome }),
 
     /**
-     * Forgets a run under a remembered approval, because it will begin again.
+     * Forgets a run under a remembered approval, because the run will begin
+     * again.
      */
     releaseRemembered: receipts.drop,
 

@@ -41,8 +41,8 @@ import type { OAuthConfig } from "../../core/settings/oauth.ts";
 import type { AuthServices } from "../../core/auth/services.ts";
 
 /**
- * Finds our OAuth client at the sign-in provider that belongs to this assertion
- * issuer.
+ * Finds our OAuth client at the sign-in provider with this issuer's ID; if
+ * there is only one provider, at that one.
  */
 function applicationOf(
   { providers }: OAuthConfig,

@@ -319,8 +319,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Returns the client in the settings, only for the service's `issuer`: the
-   * MCP server may name any other issuer (RFC 9728 §7.6).
+   * Returns the client in the settings. Undefined for other issuers than the
+   * service's `issuer`: the MCP server may name any issuer (RFC 9728 §7.6).
    */
   #ownAt(
     { issuer }: Pick<RegistrationId, "issuer">,

@@ -105,7 +105,8 @@ export class PageQuestions implements PersonPages {
   #count = 0;
   #taken: TakenWait[] = [];
   /**
-   * The waits whose answers durable work has read and is still storing, by key.
+   * The waits whose answers were read by durable work and are not stored yet,
+   * by key.
    */
   readonly #read = new Map<string, Wait>();
   #opening = new Set<Promise<unknown>>();

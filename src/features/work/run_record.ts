@@ -198,6 +198,7 @@ export function deleteRun(
   if (claim) transaction.check(claim.term).delete(wakeOf(claim));
 }
 
+/** The record of a time at which some process resumes or checks a run. */
 export interface Wake {
   taskId: string;
   dueSeconds: number;
