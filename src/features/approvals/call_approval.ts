@@ -29,6 +29,7 @@ export interface ApprovalPayload {
   before?: Pick<ApprovalState, "begunAt" | "outcome">;
 }
 
+/** A person's answer, as the approval stores it. */
 export type Pressed =
   & {
     by: string;

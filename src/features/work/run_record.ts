@@ -94,6 +94,7 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
   missingSince?: number;
 }
 
+/** The right of this process to do a run, until the lease expires. */
 export interface Claim {
   readonly taskId: string;
   readonly run: Readonly<RunRecord>;
