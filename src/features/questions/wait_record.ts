@@ -167,6 +167,7 @@ export interface ListedWait
   isRefused?: boolean;
 }
 
+/** The index entry by which an asking call or task finds its wait. */
 export interface Pointer extends Expiring {
   wait: Deno.KvKey;
 }
