@@ -225,12 +225,14 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       // The person may have answered at the last moment.
       if (!await this.#close(open)) return { action: "expired" };
     }
+    // Without a verdict, another call has just changed the approval, which is
+    // then read again.
     for (let isLast = false;;) {
       const approval = await this.#do(() => approvals.read(open));
       if (!approval) return { action: "expired" };
       const verdict = await this.#verdictOf(approval);
       if (verdict?.action === "unknown" && !isLast) {
-        // Another call has begun the run, so this one waits for the end.
+        // Another call has begun the run, so this one waits once for its end.
         isLast = true;
         await approvals.settled(open, signal, END_MILLISECONDS, hasEnded);
       } else if (verdict) return verdict;

@@ -96,7 +96,10 @@ export function outcomeOfReceipt(
 
 export type Receipts = ReturnType<typeof receiptStore>;
 
-/** @param keepSeconds the time for which a receipt is stored; 0 stores none */
+/**
+ * @param keepSeconds the time for which a new receipt is stored. 0 stores none:
+ *   such a store only lists and deletes
+ */
 export function receiptStore(database: Database, keepSeconds: number) {
   const secrets = secretStore(database);
   const lists = new OwnerList<ReceiptRecord>(

@@ -15,7 +15,8 @@ import type { RememberedApproval } from "./remembered.ts";
  * allows the work.
  *
  * @param with `find` finds the remembered approval; `opened` creates or finds
- * the approval of the work, and throws if the work has ended
+ *   the approval of the work, and throws if the work has ended; `receipt` makes
+ *   the write of the receipt
  */
 export async function answerRemembered(
   { accept, read }: Pick<WaitStore, "accept" | "read">,
