@@ -22,7 +22,7 @@ interface AccessOptions extends CredentialsOptions {
   isAnother?: boolean;
 }
 
-export class Access {
+export class ServerAccess {
   readonly #credentials: Credentials;
 
   /** @throws {Failure} if credentials would be sent unencrypted */

@@ -7,10 +7,10 @@ import { isObject } from "../../src/core/json.ts";
 import type { Json } from "../client/mod.ts";
 import { didYouMean, usageFailure } from "./failure.ts";
 import {
+  allowsOthers,
   alternativesOf,
   choicesOf,
-  describe,
-  isOpen,
+  describeSchema,
   propertiesOf,
   requiredOf,
 } from "./schema.ts";
@@ -35,7 +35,7 @@ export function parseArguments(
     const property = Object.hasOwn(properties, name)
       ? properties[name]
       : undefined;
-    if (!property && !isOpen(schema)) {
+    if (!property && !allowsOthers(schema)) {
       const names = Object.keys(properties);
       throw usageFailure(
         `No argument "${name}"` +
@@ -58,7 +58,7 @@ export function parseArguments(
   const missing = requiredOf(schema).filter((it) => !Object.hasOwn(all, it));
   if (missing.length === 0) return all;
   const wanted = missing.map((it) =>
-    `${it}=${describe(properties[it] ?? {}, schema)}`
+    `${it}=${describeSchema(properties[it] ?? {}, schema)}`
   );
   throw usageFailure(`Missing: ${wanted.join(", ")}`);
 }
@@ -90,7 +90,9 @@ export function convert(
 ): unknown {
   const wrong = () =>
     usageFailure(
-      `${name}: got ${quotedLine(text)}, wants ${describe(property, root)}`,
+      `${name}: got ${quotedLine(text)}, wants ${
+        describeSchema(property, root)
+      }`,
     );
   const [schema = {}, ...others] = alternativesOf(property, root);
   if (others.length > 0) {

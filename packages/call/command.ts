@@ -10,12 +10,12 @@ import {
   type ListedTool,
   type ServerError,
 } from "../client/mod.ts";
-import { Access } from "./access.ts";
+import { ServerAccess } from "./access.ts";
 import { parseArguments, parseArgumentsObject } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
 import { CLIENT_NAME } from "./credentials.ts";
-import { Exit, usageFailure, withAddress } from "./failure.ts";
-import { mayBeTask, resultAfter } from "./handed_over.ts";
+import { Exit, usageFailure, withMcpUrl } from "./failure.ts";
+import { finalResult, mayBeTask } from "./handed_over.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { findNamed, Lists } from "./lists.ts";
 import { listOf, Notices, Output, partsOf } from "./output.ts";
@@ -41,7 +41,7 @@ export class Command {
 
   private constructor(
     private readonly line: CommandLine,
-    private readonly access: Access,
+    private readonly access: ServerAccess,
     url: string,
     { terminal, signal }: Surroundings,
   ) {
@@ -78,7 +78,7 @@ export class Command {
     }
     const { url, token } = serverAddress(line.url, env);
     const directory = signInDirectory(env);
-    const access = new Access({
+    const access = new ServerAccess({
       url,
       token: line.token ?? token,
       headers: line.headers,
@@ -100,7 +100,7 @@ export class Command {
     try {
       return await new Command(line, access, url, surroundings).#run();
     } catch (error) {
-      throw withAddress(error, url);
+      throw withMcpUrl(error, url);
     }
   }
 
@@ -175,7 +175,7 @@ export class Command {
     const result = await caller.request("tools/call", call, { signal });
     return await this.#showTool(
       mayBeTask(result, call, tools, client)
-        ? await resultAfter(result, call, client, this.#options, signal)
+        ? await finalResult(result, call, client, this.#options, signal)
         : result,
     );
   }

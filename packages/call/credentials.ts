@@ -12,7 +12,7 @@ import {
 } from "../client/mod.ts";
 import { Exit, Failure } from "./failure.ts";
 import type { KeptSignIn, KeptSignInFile } from "./kept_sign_in.ts";
-import { listen } from "./receiver.ts";
+import { listenForRedirect } from "./receiver.ts";
 
 /** A refusal because of a missing token or scope. */
 export interface Refusal extends Challenge {
@@ -128,7 +128,7 @@ export class Credentials {
     const { url, clientId, file, show, signal } = this.options;
     const kept = await this.#kept;
     const registration = kept?.registration;
-    await using receiver = listen(registration?.redirectUri);
+    await using receiver = listenForRedirect(registration?.redirectUri);
     const { redirectUri } = receiver;
     // A client is used again only if the server surely knows it. For an unknown
     // client the server shows an error to the person, and tells this command

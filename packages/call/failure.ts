@@ -43,7 +43,7 @@ export function usageFailure(message: string): UsageFailure {
 }
 
 /** Adds the `/mcp` URL to an error, because people give a server's BASE_URL. */
-export function withAddress(error: unknown, url: string): unknown {
+export function withMcpUrl(error: unknown, url: string): unknown {
   const { status, message } = error as { status?: number; message?: string };
   const isElsewhere = status === 404 || status === 405;
   if (!isElsewhere || url.endsWith("/mcp")) return error;
@@ -99,7 +99,7 @@ export function nearest(name: string, names: readonly string[]): string[] {
 }
 
 /** Makes the failure for an unknown word, with similar known words. */
-export function notUnderstood(
+export function unknownWordFailure(
   word: string,
   known: readonly string[] = [],
 ): UsageFailure {

@@ -41,7 +41,7 @@ export function mayBeTask(
  *
  * @throws {import("../client/mod.ts").ServerError}
  */
-export async function resultAfter(
+export async function finalResult(
   answer: Json,
   call: ToolCall,
   client: Client,

@@ -7,7 +7,7 @@ import type { Client, Json, ServerError } from "../client/mod.ts";
 import type { CommandLine } from "./command_line.ts";
 import { didYouMean, usageFailure } from "./failure.ts";
 import { listOf, type Output } from "./output.ts";
-import { describe, propertiesOf, requiredOf } from "./schema.ts";
+import { describeSchema, propertiesOf, requiredOf } from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
@@ -98,7 +98,7 @@ function toolText(tool: Json): string {
   const properties = Object.entries(propertiesOf(schema));
   const required = requiredOf(schema);
   const rows = properties.map(([name, property]) => [
-    `${name}=${describe(property, schema)}`,
+    `${name}=${describeSchema(property, schema)}`,
     [
       required.includes(name) ? "" : "optional",
       property.default === undefined

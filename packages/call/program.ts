@@ -66,7 +66,7 @@ export async function runProgram(
   } catch (error) {
     // A full disk, or a folder that cannot be written, is no fault of the
     // program.
-    if (!(error instanceof Failure) && !isOfSystem(error)) throw error;
+    if (!(error instanceof Failure) && !isSystemError(error)) throw error;
     const { message } = error;
     const isUsage = error instanceof UsageFailure;
     console.error(isUsage ? `${message}\n\n${usage}` : message);
@@ -75,7 +75,7 @@ export async function runProgram(
 }
 
 /** True for an error of the operating system, or of SQLite. */
-export function isOfSystem(error: unknown): error is Error {
+export function isSystemError(error: unknown): error is Error {
   return error instanceof Error && "code" in error &&
     /^(E[A-Z]+|ERR_SQLITE_ERROR)$/.test(`${error.code}`);
 }

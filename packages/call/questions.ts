@@ -7,7 +7,12 @@
 import { Client, type Json, type Question } from "../client/mod.ts";
 import { convert, quotedLine } from "./arguments.ts";
 import { Exit, Failure, usageFailure } from "./failure.ts";
-import { choicesOf, describe, propertiesOf, requiredOf } from "./schema.ts";
+import {
+  choicesOf,
+  describeSchema,
+  propertiesOf,
+  requiredOf,
+} from "./schema.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The capabilities of a client that answers questions here. */
@@ -146,7 +151,9 @@ async function askFor(
   const words = [
     `${title ?? name}`,
     description === undefined ? "" : `, ${description}`,
-    ` (${isYesOrNo(field) ? YES_OR_NO : describe(field) + boundsOf(field)}`,
+    ` (${
+      isYesOrNo(field) ? YES_OR_NO : describeSchema(field) + boundsOf(field)
+    }`,
     usual !== undefined
       ? `, ${shownUsual(usual, field)} if left out`
       : isRequired

@@ -18,7 +18,7 @@ const PERSON_MILLISECONDS = 5 * 60_000;
 const CLOSE_MILLISECONDS = 1000;
 
 /** A listener for the redirect that ends a sign-in. */
-export class Receiver implements AsyncDisposable {
+export class RedirectListener implements AsyncDisposable {
   readonly redirectUri: string;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   #state?: string;
@@ -71,13 +71,13 @@ export class Receiver implements AsyncDisposable {
  * Listens at the port of a registered redirect URI, or at another port if that
  * one is taken.
  */
-export function listen(registered?: string): Receiver {
+export function listenForRedirect(registered?: string): RedirectListener {
   const port = Number(URL.parse(registered ?? "")?.port ?? 0);
   try {
-    return new Receiver(port);
+    return new RedirectListener(port);
   } catch (error) {
     if (port === 0 || !(error instanceof Deno.errors.AddrInUse)) throw error;
-    return new Receiver();
+    return new RedirectListener();
   }
 }
 

@@ -6,14 +6,16 @@
 import type { Json } from "../client/mod.ts";
 
 /** Describes the values of a schema: `integer`, `one of red, green`. */
-export function describe(
+export function describeSchema(
   property: Json,
   root: Json = property,
   isItem = false,
 ): string {
   const [schema = {}, ...others] = alternativesOf(property, root);
   if (others.length > 0) {
-    const each = [schema, ...others].map((it) => describe(it, root, isItem));
+    const each = [schema, ...others].map((it) =>
+      describeSchema(it, root, isItem)
+    );
     return [...new Set(each)].join(" or ");
   }
   const choices = choicesOf(schema);
@@ -24,7 +26,7 @@ export function describe(
   }
   if (schema.type === "array") {
     if (isItem) return "list";
-    const items = describe((schema.items ?? {}) as Json, root, true);
+    const items = describeSchema((schema.items ?? {}) as Json, root, true);
     return `list of ${items === "any" ? "anything" : items}`;
   }
   if (schema.type === "object") return "JSON object";
@@ -42,7 +44,7 @@ export function requiredOf(schema: Json): string[] {
 }
 
 /** True if an object may have properties that the schema does not name. */
-export function isOpen(schema: Json): boolean {
+export function allowsOthers(schema: Json): boolean {
   const { additionalProperties } = resolve(schema, schema);
   return additionalProperties === true ||
     typeof additionalProperties === "object";

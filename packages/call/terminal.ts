@@ -13,13 +13,13 @@ import { explainUnwritten } from "./standard_output.ts";
  * Makes the control characters of a text visible, so that it cannot control a
  * terminal. Line ends and tabs are kept.
  */
-export function harmless(text: string): string {
+export function terminalSafe(text: string): string {
   return text.replaceAll("\r\n", "\n").split(/([\n\t\u200c\u200d])/)
     .map((part, index) => index % 2 === 0 ? escaped(part) : part).join("");
 }
 
-export function harmlessLine(text: string): string {
-  return harmless(text.replaceAll(/[\r\n\t]+/g, " "));
+export function terminalSafeLine(text: string): string {
+  return terminalSafe(text.replaceAll(/[\r\n\t]+/g, " "));
 }
 
 export class Terminal {
@@ -37,7 +37,7 @@ export class Terminal {
   print(text: string): void {
     this.clear();
     try {
-      write(Deno.stdout, this.#encoder.encode(`${harmless(text)}\n`));
+      write(Deno.stdout, this.#encoder.encode(`${terminalSafe(text)}\n`));
     } catch (error) {
       if (error instanceof Deno.errors.BrokenPipe) throw error;
       throw new Failure(explainUnwritten(error), Exit.server, { cause: error });
@@ -46,7 +46,7 @@ export class Terminal {
 
   readonly report = (text: string): void => {
     this.clear();
-    writeBeside(this.#encoder.encode(`${harmless(text)}\n`));
+    writeBeside(this.#encoder.encode(`${terminalSafe(text)}\n`));
   };
 
   /**
@@ -54,8 +54,8 @@ export class Terminal {
    * in new lines.
    */
   progress(text: string): void {
-    if (!this.isSeen) return this.report(harmlessLine(text));
-    const line = harmlessLine(text).slice(0, columnsOf() - 1);
+    if (!this.isSeen) return this.report(terminalSafeLine(text));
+    const line = terminalSafeLine(text).slice(0, columnsOf() - 1);
     writeBeside(this.#encoder.encode(`\r\x1b[K${line}`));
     this.#hasProgress = true;
   }
@@ -72,7 +72,7 @@ export class Terminal {
     signal: AbortSignal,
   ): Promise<string | undefined> => {
     this.clear();
-    const text = this.#encoder.encode(`${harmless(question)} `);
+    const text = this.#encoder.encode(`${terminalSafe(question)} `);
     writeBeside(text);
     this.#lines ??= readLines();
     const line = this.#line ??= this.#lines.next();

@@ -43,15 +43,19 @@ async function cores(): Promise<Main> {
   const { WITH_PARENT } = await import("../../src/core/process/signals.ts");
   return (args) => {
     if (isHelp(args[0])) {
-      print(`cores ${VERBS.cores[0]}, by default:\n  ${SERVER}`);
+      print(`cores ${VERBS.cores[0]}, by default:\n  ${SERVER_COMMAND}`);
       return Promise.resolve(0);
     }
-    return main([WITH_PARENT, ...args.length > 0 ? args : SERVER.split(" ")]);
+    return main([
+      WITH_PARENT,
+      ...args.length > 0 ? args : SERVER_COMMAND.split(" "),
+    ]);
   };
 }
 
 /** The command that the verb `cores` of {@linkcode VERBS} runs by default. */
-export const SERVER = "deno run --quiet -P --no-prompt --unstable-net " +
+export const SERVER_COMMAND =
+  "deno run --quiet -P --no-prompt --unstable-net " +
   "--env-file=.env main.ts";
 
 const CALLS = ["read", "write", "run"] as const;

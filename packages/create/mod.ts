@@ -36,7 +36,7 @@ import { parseProjectName, projectFiles } from "./project.ts";
 import {
   didYouMean,
   Exit,
-  notUnderstood,
+  unknownWordFailure,
   usageFailure,
 } from "../call/failure.ts";
 import { runProgram } from "../call/program.ts";
@@ -72,10 +72,10 @@ async function run(args: readonly string[]): Promise<void> {
   const flag = (...flags: string[]): string | undefined => {
     if (args.length < 2) return undefined;
     if (args.length === 2 && flags.includes(name)) return name;
-    throw notUnderstood(args.slice(1).join(" "), flags);
+    throw unknownWordFailure(args.slice(1).join(" "), flags);
   };
   const needed = (word = name, count = 2): string => {
-    if (word?.startsWith("-")) throw notUnderstood(word, FLAGS);
+    if (word?.startsWith("-")) throw unknownWordFailure(word, FLAGS);
     if (args.length === count) return word;
     throw usageFailure("One name is needed.");
   };

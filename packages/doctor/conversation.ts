@@ -38,7 +38,7 @@ const MAX_PAGES = 20;
  *
  * @throws {Fault}
  */
-export async function describe(
+export async function describeServer(
   clientOf: (options: Omit<ClientOptions, "url">) => Client,
   token: string | undefined,
 ): Promise<ServerDescription> {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { counted } from "./list_cost.ts";
+import { countText } from "./list_cost.ts";
 import { escaped } from "../../src/core/log/log_line.ts";
 
 export interface Finding {
@@ -101,10 +101,10 @@ function summaryOf(
 ): string {
   const words = failed === 0
     ? "Nothing to fix"
-    : `${counted(failed, "thing")} to fix`;
+    : `${countText(failed, "thing")} to fix`;
   return warning === 0
     ? `${words}.`
-    : `${words}, ${counted(warning, "thing")} to know.`;
+    : `${words}, ${countText(warning, "thing")} to know.`;
 }
 
 function namesOf(findings: readonly Finding[]): string {

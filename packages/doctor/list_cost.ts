@@ -60,7 +60,7 @@ export function costWords(tools: readonly CostlyTool[]): string {
 }
 
 /** Formats a count with its noun: `1 tool`, `3,120 tools`. */
-export const counted = (count: number, word: string) =>
+export const countText = (count: number, word: string) =>
   `${printCount(count)} ${word}${count === 1 ? "" : "s"}`;
 
 /** Formats 3120 as `3,120`. */

@@ -13,7 +13,7 @@ import { isLoopback, parseTypedUrl } from "../../src/core/net/url.ts";
 import { serverAddress } from "../call/command_line.ts";
 import { Exit, usageFailure } from "../call/failure.ts";
 import { parseOptions, runProgram } from "../call/program.ts";
-import { listen, NO_BROWSER } from "../call/receiver.ts";
+import { listenForRedirect, NO_BROWSER } from "../call/receiver.ts";
 import { print } from "../call/standard_output.ts";
 import { Terminal } from "../call/terminal.ts";
 
@@ -94,7 +94,7 @@ export async function main(args: readonly string[]): Promise<number> {
     const options = parseArguments(args);
     const url = parseAddress(options);
     print(`Examining ${url}\n`);
-    await using listener = listen();
+    await using listener = listenForRedirect();
     let isRefused = false;
     const browser: Browser = {
       redirectUri: listener.redirectUri,
@@ -109,8 +109,8 @@ export async function main(args: readonly string[]): Promise<number> {
       examine(url, {
         ...options,
         browser,
-        // The limits are those of a proxy. A server behind one has https, even
-        // on this machine.
+        // Unfinished requests are ended by a proxy. A server on http of this
+        // machine has none.
         connect: isLoopback(new URL(url)) && url.startsWith("http:")
           ? undefined
           : connect,

@@ -15,7 +15,7 @@ import {
   SignIn,
 } from "../client/mod.ts";
 import { type Answer, parseObject, readBody, unreachable } from "./answer.ts";
-import { describe, type ServerDescription } from "./conversation.ts";
+import { describeServer, type ServerDescription } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 
 /** Another origin than the server's: the Inspector's, in a browser. */
@@ -350,9 +350,11 @@ export class Site {
       const { token, browser } = this.options;
       const clientOf: typeof this.client = (options) => this.client(options);
       if (token !== undefined || status !== 401) {
-        return await describe(clientOf, token);
+        return await describeServer(clientOf, token);
       }
-      if (browser) return await describe(clientOf, await this.#signIn(browser));
+      if (browser) {
+        return await describeServer(clientOf, await this.#signIn(browser));
+      }
       throw new Skipped("needs a token: --token");
     });
   }

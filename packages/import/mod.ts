@@ -6,11 +6,11 @@
  */
 import type { parseArgs } from "node:util";
 import { print } from "../call/standard_output.ts";
-import { harmless } from "../call/terminal.ts";
-import { isOfSystem, parseOptions } from "../call/program.ts";
+import { terminalSafe } from "../call/terminal.ts";
+import { isSystemError, parseOptions } from "../call/program.ts";
 import { Exit, Failure, usageFailure } from "../call/failure.ts";
 import { reserveProject } from "../create/files.ts";
-import { counted } from "../doctor/list_cost.ts";
+import { countText } from "../doctor/list_cost.ts";
 import { ImportError } from "./document.ts";
 import { diffOf, printImported, toolNameIn } from "./imported_file.ts";
 import { camelCase, snakeCase, TEST } from "./names.ts";
@@ -176,7 +176,7 @@ export async function importTools(
     const names = unlisted.join(", ");
     terminal.print(`List ${names} in ${path}: its list was changed by hand.`);
   }
-  const [cost, count] = [costOf(made), counted(made.length, "tool")];
+  const [cost, count] = [costOf(made), countText(made.length, "tool")];
   terminal.print(
     `${count} of ${name}, about ${cost} tokens in each conversation.\nNext: ` +
       "read them, run deno task ts settings, deno fmt, and deno task ci." +
@@ -427,14 +427,14 @@ export async function main(args: readonly string[]): Promise<number> {
   const isSeen = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   try {
     return await importTools(parseFlags(args), {
-      print: (text) => print(harmless(text)),
+      print: (text) => print(terminalSafe(text)),
       ...isSeen && { ask: (question) => prompt(question) },
     });
   } catch (error) {
     const isCheck = args.includes("--check");
-    const isKnown = error instanceof Failure || isOfSystem(error);
+    const isKnown = error instanceof Failure || isSystemError(error);
     if (!isKnown && !isCheck) throw error;
-    console.error(harmless(isKnown ? error.message : Deno.inspect(error)));
+    console.error(terminalSafe(isKnown ? error.message : Deno.inspect(error)));
     if (isCheck) return 2;
     return error instanceof Failure ? error.exitCode : Exit.failed;
   }

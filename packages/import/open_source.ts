@@ -6,7 +6,7 @@
  */
 import { usageFailure } from "../call/failure.ts";
 import { NO_BROWSER } from "../call/receiver.ts";
-import { harmless, Terminal } from "../call/terminal.ts";
+import { Terminal, terminalSafe } from "../call/terminal.ts";
 import { ImportError, parseOpenApi, readSource } from "./document.ts";
 import { mcpSource } from "./mcp.ts";
 import { openApiSource } from "./openapi.ts";
@@ -84,12 +84,12 @@ async function accessTo(
   hasPerson: boolean,
   token?: string,
 ) {
-  const { Access } = await import("../call/access.ts");
+  const { ServerAccess } = await import("../call/access.ts");
   const { KeptSignInFile, signInDirectory } = await import(
     "../call/kept_sign_in.ts"
   );
   const directory = signInDirectory((name) => Deno.env.get(name));
-  return new Access({
+  return new ServerAccess({
     url,
     token,
     headers: {},
@@ -99,7 +99,7 @@ async function accessTo(
       : await KeptSignInFile.of(directory, url),
     show(address) {
       time.set(SIGN_IN_SECONDS);
-      console.error(`Sign in here: ${harmless(address)}`);
+      console.error(`Sign in here: ${terminalSafe(address)}`);
       if (!hasPerson) throw new Error(NO_BROWSER);
     },
     signal: time.signal,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { counted, printCount } from "../doctor/list_cost.ts";
+import { countText, printCount } from "../doctor/list_cost.ts";
 import { didYouMean, Failure, usageFailure } from "../call/failure.ts";
 import { attempt, ImportError } from "./document.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
@@ -90,7 +90,7 @@ export function summary(
   const deprecated = items.filter(({ isDeprecated }) => isDeprecated).length;
   const old = deprecated > 0 ? `, ${deprecated} of them deprecated` : "";
   return [
-    `${title}: ${counted(items.length, what)}${old}. A list of all would ` +
+    `${title}: ${countText(items.length, what)}${old}. A list of all would ` +
     `cost about ${costOf(items)} tokens in each conversation.`,
     ...lines.slice(0, 60),
     ...lines.length > 60 ? [`  and ${lines.length - 60} more groups`] : [],

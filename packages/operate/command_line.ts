@@ -4,7 +4,7 @@
  * @module
  */
 import { escaped } from "../../src/core/log/log_line.ts";
-import { notUnderstood, usageFailure } from "../call/failure.ts";
+import { unknownWordFailure, usageFailure } from "../call/failure.ts";
 import { parseOptions } from "../call/program.ts";
 
 export const USAGE = `deno task ts people list [SEARCH] [--after PLACE]
@@ -51,7 +51,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     throw usageFailure("Begin with people or clients");
   }
   const verbs = VERBS[noun].split(" ");
-  if (!verbs.includes(verb)) throw notUnderstood(escaped(verb), verbs);
+  if (!verbs.includes(verb)) throw unknownWordFailure(escaped(verb), verbs);
   const line: CommandLine = { ...values, noun, verb, named: others.join(" ") };
   checkParts(line);
   return line;
@@ -74,11 +74,13 @@ function checkParts(
     );
   }
   const isList = noun === "people" && verb === "list";
-  if (after !== undefined && !isList) throw notUnderstood("--after");
-  if (reason !== undefined && verb !== "block") throw notUnderstood("--reason");
-  if (reset && verb !== "passkeys") throw notUnderstood("--reset");
+  if (after !== undefined && !isList) throw unknownWordFailure("--after");
+  if (reason !== undefined && verb !== "block") {
+    throw unknownWordFailure("--reason");
+  }
+  if (reset && verb !== "passkeys") throw unknownWordFailure("--reset");
   const isOfAll = /^(blocked|reseal|list)$/.test(verb) && !isList;
-  if (isOfAll && named !== "") throw notUnderstood(escaped(named));
+  if (isOfAll && named !== "") throw unknownWordFailure(escaped(named));
   if (!isOfAll && !isList && named === "") {
     throw usageFailure(`Name a ${noun === "people" ? "person" : "client"}`);
   }

@@ -11,7 +11,7 @@ import {
   TASK_CANCEL,
   TASK_STATUS,
 } from "../../src/core/protocol/not_yet.ts";
-import { resultAfter } from "../call/handed_over.ts";
+import { finalResult } from "../call/handed_over.ts";
 import { durableOf } from "../../src/authoring/durable.ts";
 import { checkOptions } from "../../src/authoring/options.ts";
 import type { Catalogue } from "../../src/core/catalogue/catalogue.ts";
@@ -166,7 +166,7 @@ export class Conversation {
     };
     try {
       return await this.#whilePressing(signal, (signal) =>
-        resultAfter(
+        finalResult(
           answer,
           { name, arguments: input as JsonObject },
           client,

@@ -5,7 +5,7 @@
  * @module
  */
 import { freePort } from "../kit/port.ts";
-import { SERVER } from "../../packages/cli/mod.ts";
+import { SERVER_COMMAND } from "../../packages/cli/mod.ts";
 import { Process, TemporaryDirectory } from "../kit/process.ts";
 
 const CLI = "run -qA --env-file=.env packages/cli/mod.ts";
@@ -22,7 +22,7 @@ export class Cores extends Process {
    * itself
    */
   constructor(env: Record<string, string> = {}, shell?: string) {
-    const args = `${CLI} cores ${SERVER}`.split(" ");
+    const args = `${CLI} cores ${SERVER_COMMAND}`.split(" ");
     const directory = new TemporaryDirectory();
     const { path } = directory;
     const server = args.lastIndexOf("run") + 1;

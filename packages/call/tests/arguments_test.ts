@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { convert, parseArguments, parseArgumentsObject } from "../arguments.ts";
-import { describe } from "../schema.ts";
+import { describeSchema } from "../schema.ts";
 import { Exit } from "../failure.ts";
 
 const SCHEMA = {
@@ -129,10 +129,10 @@ Deno.test("parseArgumentsObject() takes one JSON object", () => {
   }
 });
 
-Deno.test("describe() says what a schema wants", () => {
-  assert.equal(describe({ type: ["string", "null"] }), "null or string");
-  assert.equal(describe({ const: "x" }), "x");
-  assert.equal(describe({ type: "array" }), "list of anything");
+Deno.test("describeSchema() says what a schema wants", () => {
+  assert.equal(describeSchema({ type: ["string", "null"] }), "null or string");
+  assert.equal(describeSchema({ const: "x" }), "x");
+  assert.equal(describeSchema({ type: "array" }), "list of anything");
   assert.equal(convert("a", "x", { const: "x" }), "x");
 });
 
@@ -153,7 +153,7 @@ Deno.test("convert() and describe() end for a schema that leads back to itself",
     },
   };
   const { value } = root.properties;
-  assert.equal(describe(value, root), "number or list of number or list");
+  assert.equal(describeSchema(value, root), "number or list of number or list");
   assert.throws(() => convert("value", "a", value, root), /value: got "a"/);
   assert.deepEqual(convert("value", "1,[2]", value, root), [1, [2]]);
 });

@@ -5,9 +5,9 @@ import { Browser } from "../../../tests/kit/browser.ts";
 import { freePort } from "../../../tests/kit/port.ts";
 import { until, within } from "../../../tests/kit/wait.ts";
 import { Terminal } from "../terminal.ts";
-import { Access, refusalIn } from "../access.ts";
+import { refusalIn, ServerAccess } from "../access.ts";
 import { type KeptSignIn, KeptSignInFile } from "../kept_sign_in.ts";
-import { Receiver } from "../receiver.ts";
+import { RedirectListener } from "../receiver.ts";
 import {
   call,
   type Ended,
@@ -437,7 +437,7 @@ Deno.test("call sends no credentials over http to another machine", async () => 
 });
 
 Deno.test("Access sends to its own server alone", async () => {
-  const access = new Access({
+  const access = new ServerAccess({
     url: "https://tools.example.com/mcp",
     token: "t",
     headers: {},
@@ -465,7 +465,7 @@ Deno.test("Access says that no one signed in, after five minutes", async () => {
     milliseconds === 300_000 ? late.signal : timeout(milliseconds);
   try {
     const { url } = home.server;
-    const access = new Access({
+    const access = new ServerAccess({
       url,
       headers: {},
       show: () => late.abort(new DOMException("timeout", "TimeoutError")),
@@ -553,7 +553,7 @@ Deno.test("call gives up a server that asks to sign in again and again", async (
 Deno.test({
   name: "Receiver ends although a page never ends its request",
   async fn() {
-    const receiver = new Receiver();
+    const receiver = new RedirectListener();
     const { hostname, port } = new URL(receiver.redirectUri);
     using socket = await Deno.connect({ hostname, port: Number(port) });
     const head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n";

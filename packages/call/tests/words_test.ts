@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseCommandLine, serverAddress } from "../command_line.ts";
 import { nearest } from "../failure.ts";
-import { harmless, harmlessLine } from "../terminal.ts";
+import { terminalSafe, terminalSafeLine } from "../terminal.ts";
 
 Deno.test("nearest() finds slips and parts, and nothing far away", () => {
   const names = ["greet", "health", "search_mail"];
@@ -11,13 +11,13 @@ Deno.test("nearest() finds slips and parts, and nothing far away", () => {
   assert.deepEqual(nearest("zzzzz", names), []);
 });
 
-Deno.test("harmless() shows what could control a terminal, and keeps lines", () => {
+Deno.test("terminalSafe() shows what could control a terminal, and keeps lines", () => {
   assert.equal(
-    harmless("\x1b]0;title\x07 a\tb\nc\r\nd\re\x9b2J\u202e"),
+    terminalSafe("\x1b]0;title\x07 a\tb\nc\r\nd\re\x9b2J\u202e"),
     "\\u001b]0;title\\u0007 a\tb\nc\nd\\u000de\\u009b2J\\u202e",
   );
-  assert.equal(harmless("Grüße 👨‍👩‍👧 می‌خواهم"), "Grüße 👨‍👩‍👧 می‌خواهم");
-  assert.equal(harmlessLine("a\nb\r\n\tc"), "a b c");
+  assert.equal(terminalSafe("Grüße 👨‍👩‍👧 می‌خواهم"), "Grüße 👨‍👩‍👧 می‌خواهم");
+  assert.equal(terminalSafeLine("a\nb\r\n\tc"), "a b c");
 });
 
 Deno.test("parseCommandLine() understands options before and after words", () => {
