@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { PersonalKeyOptions } from "../../../src/mod.ts";
 import { jsonLine } from "../../../src/core/log/log_line.ts";
+import type { AccountRecord } from "../../../src/features/accounts/accounts.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf, statusOf, textOf } from "../../kit/answer.ts";
 import {
@@ -16,6 +17,7 @@ import { keyOf, KeyService } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { HastyTimers } from "../../kit/timers.ts";
+import { until } from "../../kit/wait.ts";
 
 const PATH = "/connect/linear";
 
@@ -324,12 +326,19 @@ Deno.test("connecting again replaces the key", async () => {
   assert.doesNotMatch(visitor.words, /ada@acme/);
 });
 
-for (const answer of ["connect", "not-now"]) {
+for (const answer of ["connect", "not-now", "again"]) {
   Deno.test(`POST /connect/:name stores nothing of who is signed out or blocked meanwhile: ${answer}`, async () => {
     await using service = new KeyService("ada@acme");
     await checkEndsWithSession(async (kv) => {
       const server = await startConnected(service.key(), { kv });
       const call = await clientOf(server, "2026");
+      if (answer === "again") {
+        await connect(await openConnect(server), keyOf("ada@acme"));
+        service.answer = () => new Response("", { status: 401 });
+        await call("who");
+        await until(async () => (await resultOf(call("who"))).isError === true);
+        service.answer = undefined;
+      }
       const link = linkOf(await resultOf(call("who")));
       const visitor = await openConnect(server, { link });
       if (answer === "connect") {
@@ -339,10 +348,11 @@ for (const answer of ["connect", "not-now"]) {
         subject: "github:42",
         press: () => visitor.press(PATH, { answer }),
         async stored() {
-          const accounts = kv.list({ prefix: ["account"] });
-          return answer === "connect"
-            ? (await Array.fromAsync(accounts)).length
-            : await waitsIn(kv);
+          const accounts = kv.list<AccountRecord>({ prefix: ["account"] });
+          return answer === "not-now"
+            ? await waitsIn(kv)
+            : await Array.fromAsync(accounts, ({ value }) =>
+              value.refusedAt !== undefined);
         },
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       };

@@ -9,8 +9,10 @@ import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { connect, openConnect, startConnected } from "../../kit/connected.ts";
 import { taskRunKey } from "../../../src/core/kv/keys.ts";
+import type { AccountRecord } from "../../../src/features/accounts/accounts.ts";
 import type { RunRecord } from "../../../src/features/work/run_record.ts";
 import { test } from "../../kit/databases.ts";
+import { checkEndsWithSession } from "../../kit/ended_session.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import {
   keyOf,
@@ -186,6 +188,37 @@ for (const way of ["again", "go-on"]) {
     assert.equal((await caller.status(taskId)).text, `ada@acme, ${last}`);
   });
 }
+
+Deno.test("POST /connect/:name puts no account in the place of another for who is signed out or blocked meanwhile", async () => {
+  using time = new FakeTime();
+  await using service = new KeyService("ada@acme", "bob@acme");
+  const linear = service.key();
+  await checkEndsWithSession(async (kv) => {
+    const napped = Promise.withResolvers<void>();
+    const tools = [napping(linear, napped.resolve)];
+    const server = await startConnected(linear, { kv, tools });
+    await connect(await openConnect(server), keyOf("ada@acme"));
+    const caller = await callerOf(server);
+    const taskId = await caller.begin("nap");
+    await napped.promise;
+    await connect(await openConnect(server), keyOf("bob@acme"));
+    time.tick(61);
+    const { link } = await linkOfTask(caller, taskId);
+    const page = await openConnect(server, { link });
+    return {
+      subject: "github:42",
+      press: () => page.press("/connect/linear", { answer: "go-on" }),
+      async stored() {
+        const accounts = kv.list<AccountRecord>({ prefix: ["account"] });
+        return await Array.fromAsync(
+          accounts,
+          ({ value }) => value.standsInFor?.map(({ label }) => label),
+        );
+      },
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  });
+});
 
 test.inMemory("durable work looks by itself for an account that was kept by a process that died then, or that another process can open", async ({ kv }) => {
   using time = new FakeTime();
