@@ -32,7 +32,7 @@ import {
   SEALING,
   SERVER_OPTIONS,
 } from "../src/core/server/server_options.ts";
-import { wrap } from "../packages/create/settings.ts";
+import { wrapText } from "../packages/create/settings.ts";
 import { CRASH_POINT } from "../packages/testing/test_cluster.ts";
 import { TEST_CALLER } from "../packages/testing/test_gate.ts";
 import { REQUEST_OPTIONS } from "../packages/testing/test_request.ts";
@@ -177,9 +177,9 @@ export async function optionsPage(): Promise<string> {
     });
     const isPlain = rows.every(({ meaning }) => meaning === "");
     const printed = isPlain
-      ? wrap(rows.map(({ name, value }) => `${name}: ${value}`).join("; "))
+      ? wrapText(rows.map(({ name, value }) => `${name}: ${value}`).join("; "))
       : rows.map(({ name, value, meaning }) =>
-        wrap(
+        wrapText(
           `${name}: ${[value, meaning].filter(Boolean).join(". ")}`,
           "  ",
         )
@@ -187,7 +187,7 @@ export async function optionsPage(): Promise<string> {
       ).join("");
     return `## ${title}\n\n${printed}`;
   });
-  return ["# Options\n", wrap(INTRODUCTION), ...tables].join("\n");
+  return ["# Options\n", wrapText(INTRODUCTION), ...tables].join("\n");
 }
 
 const INTRODUCTION =

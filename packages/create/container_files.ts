@@ -33,7 +33,7 @@ async function read(path: string): Promise<string> {
  * The functions that make files, by the name on the command line. Each returns
  * texts keyed by path.
  */
-export const ADDITIONS: Readonly<
+export const ADDABLE_FILES: Readonly<
   Record<string, () => Promise<Record<string, string>>>
 > = {
   docker: async () => ({

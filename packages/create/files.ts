@@ -80,7 +80,7 @@ export async function formatFiles(
   }).output();
 }
 
-export async function formatted(text: string): Promise<string> {
+export async function formatCode(text: string): Promise<string> {
   await using process = new Deno.Command(Deno.execPath(), {
     args: ["fmt", "--quiet", "--ext=ts", "-"],
     stdin: "piped",
@@ -100,13 +100,13 @@ export async function formatted(text: string): Promise<string> {
  * @param doing the message for other commands that want the path
  * @throws {CreateError} if another process has reserved it
  */
-export async function reserve(
+export async function reservePath(
   path: string,
   doing = `making ${path}`,
 ): Promise<AsyncDisposable> {
   const name = `${path}.lock`;
   const file = await Deno.open(name, { write: true, create: true, mode: 0o600 })
-    .catch(explain(`There is no folder ${dirname(path)}`));
+    .catch(explainMissing(`There is no folder ${dirname(path)}`));
   // The command before may have removed the file after this process had opened
   // it.
   const isTaken = !await file.tryLock(true) ||
@@ -126,7 +126,7 @@ export async function reserve(
 
 /** Reserves a project for a command that changes it. @throws {CreateError} */
 export const reserveProject = (root = ".") =>
-  reserve(
+  reservePath(
     `${root}/server.ts`,
     "changing this project: wait until it has ended",
   );
@@ -137,13 +137,13 @@ export const reserveProject = (root = ".") =>
  * @throws {CreateError} if there is none
  */
 export function readServer(root = "."): Promise<string> {
-  return Deno.readTextFile(`${root}/server.ts`).catch(explain(
+  return Deno.readTextFile(`${root}/server.ts`).catch(explainMissing(
     "There is no server.ts here. Run this in the folder of a project, or of a clone.",
   ));
 }
 
 /** Makes a function that replaces the error for a missing file by a message. */
-export function explain(words: string) {
+export function explainMissing(words: string) {
   return (it: unknown): never => {
     throw it instanceof Deno.errors.NotFound ? new CreateError(words) : it;
   };

@@ -10,7 +10,7 @@
  * @module
  */
 import { bundle } from "./bundle.ts";
-import { ADDITIONS } from "./container_files.ts";
+import { ADDABLE_FILES } from "./container_files.ts";
 import {
   definitionFiles,
   emptyList,
@@ -22,7 +22,7 @@ import {
 import {
   CreateError,
   exists,
-  explain,
+  explainMissing,
   formatFiles,
   initializeGit,
   readServer,
@@ -43,7 +43,7 @@ import { runProgram } from "../call/program.ts";
 import { print } from "../call/standard_output.ts";
 import { updateSettings } from "./settings.ts";
 import { updateSkills } from "./skills.ts";
-import { findSource, VENDOR } from "./source.ts";
+import { findPackageCopy, VENDOR_FOLDER } from "./source.ts";
 
 const USAGE = `Usage:
   create DIRECTORY           a new project in that directory
@@ -58,7 +58,7 @@ In a project:
   bundle [--postgres]        writes dist/main.js; --postgres what a bundle needs
                              for a KV_PATH that is a postgres:// address
   guide                      prints a whole small project
-  update CLONE               takes the package of a clone into ${VENDOR}/`;
+  update CLONE               takes the package of a clone into ${VENDOR_FOLDER}/`;
 
 /** The flags of all commands. */
 const FLAGS = USAGE.match(/--[a-z]+/g)!;
@@ -119,9 +119,9 @@ async function createProject(directory: string): Promise<void> {
   }
   await Deno.mkdir(path, { recursive: true });
   const root = await Deno.realPath(path);
-  const source = await findSource();
+  const source = await findPackageCopy();
   if (source.root !== undefined) {
-    await copyPackage(source.root, `${root}/${VENDOR}`);
+    await copyPackage(source.root, `${root}/${VENDOR_FOLDER}`);
   }
   await writeFiles(root, projectFiles({ name, source }));
   await formatFiles(root);
@@ -180,15 +180,15 @@ async function addDefinition(kind: Kind, given: string): Promise<void> {
 
 /** Adds the files of a name such as `docker`. */
 async function addFiles(name: string): Promise<void> {
-  if (!Object.hasOwn(ADDITIONS, name)) {
-    const names = Object.keys(ADDITIONS).join(" or ");
+  if (!Object.hasOwn(ADDABLE_FILES, name)) {
+    const names = Object.keys(ADDABLE_FILES).join(" or ");
     throw new CreateError(
       `There is ${names} to add: got ${JSON.stringify(name)}` +
-        didYouMean(name, Object.keys(ADDITIONS)),
+        didYouMean(name, Object.keys(ADDABLE_FILES)),
       Exit.usage,
     );
   }
-  const files = await ADDITIONS[name]();
+  const files = await ADDABLE_FILES[name]();
   for (const path of Object.keys(files)) {
     if (await exists(path)) throw new CreateError(`${path} exists already.`);
   }
@@ -199,13 +199,13 @@ async function addFiles(name: string): Promise<void> {
 /** Replaces the project's copy of the package by that of a clone. */
 async function update(clone: string): Promise<void> {
   const root = await Deno.realPath(clone)
-    .catch(explain(`There is no folder ${clone}.`));
-  if (root === await Deno.realPath(VENDOR).catch(() => "")) {
+    .catch(explainMissing(`There is no folder ${clone}.`));
+  if (root === await Deno.realPath(VENDOR_FOLDER).catch(() => "")) {
     throw new CreateError(`${clone} is the copy itself: name a clone.`);
   }
   const version = await updatePackage(root, ".");
   print(
-    `${VENDOR} is version ${version}. Run deno task ts settings and deno task ci.`,
+    `${VENDOR_FOLDER} is version ${version}. Run deno task ts settings and deno task ci.`,
   );
 }
 

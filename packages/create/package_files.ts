@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { CreateError, replaceFile, reserve } from "./files.ts";
-import { PACKAGE, VENDOR } from "./source.ts";
+import { CreateError, replaceFile, reservePath } from "./files.ts";
+import { PACKAGE, VENDOR_FOLDER } from "./source.ts";
 
 /** The members of a package's `deno.json` that are read. */
 interface Manifest {
@@ -86,8 +86,11 @@ export async function updatePackage(
   clone: string,
   project: string,
 ): Promise<string> {
-  const [fresh, configuration] = [`${VENDOR}.new`, `${project}/deno.json`];
-  await using _reserved = await reserve(configuration);
+  const [fresh, configuration] = [
+    `${VENDOR_FOLDER}.new`,
+    `${project}/deno.json`,
+  ];
+  await using _reserved = await reservePath(configuration);
   const remove = (path: string) =>
     Deno.remove(`${project}/${path}`, { recursive: true }).catch((error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
@@ -102,16 +105,16 @@ export async function updatePackage(
     await replaceFile(configuration, text);
   };
   const settle = async () => {
-    await remove(VENDOR);
-    await copyPackage(`${project}/${fresh}`, `${project}/${VENDOR}`);
-    await link(VENDOR);
+    await remove(VENDOR_FOLDER);
+    await copyPackage(`${project}/${fresh}`, `${project}/${VENDOR_FOLDER}`);
+    await link(VENDOR_FOLDER);
     await remove(fresh);
   };
   const text = await Deno.readTextFile(configuration);
   if (text.includes(`"./${fresh}"`)) await settle();
-  else if (!text.includes(`"./${VENDOR}"`)) {
+  else if (!text.includes(`"./${VENDOR_FOLDER}"`)) {
     throw new CreateError(
-      `deno.json links no ./${VENDOR}: it has the version that is used.`,
+      `deno.json links no ./${VENDOR_FOLDER}: it has the version that is used.`,
     );
   }
   await remove(fresh);

@@ -8,7 +8,7 @@ import { Exit } from "../call/failure.ts";
 import { CreateError } from "./files.ts";
 import { agentsFile, readmeFile } from "./project_words.ts";
 import { firstExample, grantedVariables, printList } from "./settings.ts";
-import { PACKAGE, type PackageCopy, PUBLISHED } from "./source.ts";
+import { PACKAGE, type PackageCopy, PUBLISHED_COPY } from "./source.ts";
 import { titleOf } from "./definition_files.ts";
 
 interface ProjectOptions {
@@ -39,7 +39,7 @@ export function parseProjectName(directory: string): string {
 
 /** Makes the files of a new project, keyed by path. */
 export function projectFiles(options: ProjectOptions): Record<string, string> {
-  const { name, source = PUBLISHED } = options;
+  const { name, source = PUBLISHED_COPY } = options;
   return {
     "deno.json": configuration(source),
     "main.ts": MAIN,

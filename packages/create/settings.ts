@@ -88,7 +88,7 @@ function printExample(
   const parts = groups.map(([title, rows]) =>
     [heading(title), ...rows.map(printSetting)].join("\n")
   );
-  return [wrap(head, "# "), ...parts].join("\n");
+  return [wrapText(head, "# "), ...parts].join("\n");
 }
 
 function heading(title: string): string {
@@ -110,12 +110,12 @@ function printSetting({ isRequired, ...setting }: Row): string {
     usual ? "Default:" : value && "For\u00a0example:",
   ];
   const quote = /[#$"\\]/.test(value) ? "'" : "";
-  return wrap(comment.filter(Boolean).join(" ").replaceAll("`", ""), "# ") +
+  return wrapText(comment.filter(Boolean).join(" ").replaceAll("`", ""), "# ") +
     `${isRequired ? "" : "# "}${name}=${quote}${value}${quote}\n`;
 }
 
 /** Wraps text into lines of at most 80 columns. */
-export function wrap(words: string, prefix = ""): string {
+export function wrapText(words: string, prefix = ""): string {
   const lines: string[] = [];
   for (const word of words.split(/[ \n]+/).filter(Boolean)) {
     const line = lines.at(-1);
@@ -141,7 +141,7 @@ export function settingsMarkdown(settings: DeclaredSettings): string {
     const table = [["Variable", "Default", "Meaning"], ...rows.map(cellsOf)];
     return `## ${title}\n\n${printTable(table)}`;
   });
-  return ["# Settings\n", wrap(INTRODUCTION), ...groups].join("\n");
+  return ["# Settings\n", wrapText(INTRODUCTION), ...groups].join("\n");
 }
 
 function cellsOf({ isRequired, ...setting }: Row): string[] {
@@ -175,7 +175,7 @@ export function printTable(rows: readonly (readonly string[])[]): string {
  * Finds the names in the section of an `.env.example` for the project's own
  * settings.
  */
-export function namesIn(example: string): string[] {
+export function settingNamesIn(example: string): string[] {
   const start = example.indexOf(heading(OWN));
   if (start < 0) return [];
   return [...example.slice(start).matchAll(/^(?:# )?([A-Za-z_]\w*)=/gm)]
@@ -221,7 +221,7 @@ export function printList(
   const texts = items.map((item) => JSON.stringify(item));
   const line = `[${texts.join(", ")}]`;
   if (indent.length + before.length + line.length < 80) return line;
-  return `[\n${wrap(texts.join(", "), `${indent}  `)}${indent}]`;
+  return `[\n${wrapText(texts.join(", "), `${indent}  `)}${indent}]`;
 }
 
 /** Replaces the list of readable variables in a `deno.json`. */
@@ -273,7 +273,7 @@ export async function updateSettings(
       "deno.json has no list permissions.default.env.allow to write to.",
     );
   }
-  const gone = namesIn(before[".env.example"])
+  const gone = settingNamesIn(before[".env.example"])
     .filter((name) => !settings.has(name));
   const allow = grantedVariables(env.allow, settings, gone);
   const isGranted = allow.join() === env.allow.join();

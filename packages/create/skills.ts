@@ -5,7 +5,7 @@
  */
 import { parseFrontmatter } from "../../src/authoring/skill.ts";
 import { print } from "../call/standard_output.ts";
-import { CreateError, formatted, replaceFile } from "./files.ts";
+import { CreateError, formatCode, replaceFile } from "./files.ts";
 import { PACKAGE } from "./source.ts";
 
 interface SkillFolder {
@@ -90,7 +90,7 @@ export async function updateSkills({ isCheck }: { isCheck: boolean }) {
     if (!isCheck) print("There is no skill: make skills/NAME/SKILL.md.");
     return;
   }
-  const text = await formatted(skillsModule(folders));
+  const text = await formatCode(skillsModule(folders));
   if (text === before) {
     if (!isCheck) print("Everything is up to date.");
     return;

@@ -13,7 +13,7 @@ import { exists } from "./files.ts";
 export const PACKAGE = "@tool-server/tool-server";
 
 /** The folder of a project that has its own copy of the package. */
-export const VENDOR = "vendor/tool-server";
+export const VENDOR_FOLDER = "vendor/tool-server";
 
 /** A copy of the package, as a project uses it. */
 export interface PackageCopy {
@@ -35,7 +35,7 @@ export interface PackageCopy {
 
 const IMPORTS = { [PACKAGE]: `jsr:${PACKAGE}@${VERSION}` };
 
-export const PUBLISHED: PackageCopy = {
+export const PUBLISHED_COPY: PackageCopy = {
   configuration: { imports: IMPORTS },
   module: `jsr:${PACKAGE}`,
 };
@@ -48,15 +48,15 @@ interface OwnConfiguration {
 }
 
 /** Finds the copy that contains this module. */
-export async function findSource(): Promise<PackageCopy> {
+export async function findPackageCopy(): Promise<PackageCopy> {
   const root = new URL("../..", import.meta.url);
   if (root.protocol === "file:") {
     const path = fileURLToPath(root).replace(/[/\\]$/, "");
-    return carriedSource(path, await originOf(path));
+    return ownCopy(path, await originOf(path));
   }
-  if (root.pathname.endsWith(`/${PACKAGE}/${VERSION}/`)) return PUBLISHED;
+  if (root.pathname.endsWith(`/${PACKAGE}/${VERSION}/`)) return PUBLISHED_COPY;
   const response = await fetch(new URL("deno.json", root));
-  return addressSource(root, await response.json());
+  return remoteCopy(root, await response.json());
 }
 
 /**
@@ -65,14 +65,15 @@ export async function findSource(): Promise<PackageCopy> {
  * @param root the folder of the clone
  * @param origin the repository that was cloned; undefined if others cannot
  */
-export function carriedSource(root: string, origin?: string): PackageCopy {
+export function ownCopy(root: string, origin?: string): PackageCopy {
   const clone = origin ?? "ADDRESS-OR-FOLDER";
   return {
-    configuration: { imports: IMPORTS, links: [`./${VENDOR}`] },
-    module: `${VENDOR}/src/mod.ts`,
+    configuration: { imports: IMPORTS, links: [`./${VENDOR_FOLDER}`] },
+    module: `${VENDOR_FOLDER}/src/mod.ts`,
     root,
-    read: [`${VENDOR}/packages/postgres`],
-    place: `its own copy of the package, in \`${VENDOR}/\`: commit it, so that
+    read: [`${VENDOR_FOLDER}/packages/postgres`],
+    place:
+      `its own copy of the package, in \`${VENDOR_FOLDER}/\`: commit it, so that
 other machines, images and workflows have it. To update:
 
 \`\`\`sh
@@ -113,7 +114,7 @@ export function printOrigin(address: string): string | undefined {
  * Makes the source of a project that uses the modules at a URL. They use bare
  * import specifiers, which only our own import map resolves.
  */
-export function addressSource(root: URL, own: OwnConfiguration): PackageCopy {
+export function remoteCopy(root: URL, own: OwnConfiguration): PackageCopy {
   const imports = Object.entries(own.exports).map(([entry, path]) => [
     PACKAGE + entry.slice(1),
     new URL(path, root).href,

@@ -8,7 +8,12 @@ import { DatabaseSync } from "node:sqlite";
 import { usageFailure } from "../call/failure.ts";
 import { parseOptions, runProgram } from "../call/program.ts";
 import { print } from "../call/standard_output.ts";
-import { CreateError, exists, explain, reserve } from "../create/files.ts";
+import {
+  CreateError,
+  exists,
+  explainMissing,
+  reservePath,
+} from "../create/files.ts";
 
 const USAGE = `Usage: deno task ts backup data/tools.db backups/tools.db
 
@@ -27,8 +32,10 @@ export async function backUp(path: string, copy: string): Promise<void> {
   if (/^postgres(?:ql)?:/i.test(path)) {
     throw new CreateError("A database in Postgres is copied by pg_dump");
   }
-  await Deno.stat(path).catch(explain(`There is no database at ${path}`));
-  await using _reserved = await reserve(copy);
+  await Deno.stat(path).catch(
+    explainMissing(`There is no database at ${path}`),
+  );
+  await using _reserved = await reservePath(copy);
   const taken = () =>
     new CreateError(`${copy} is there already: use another name`);
   if (await exists(copy)) throw taken();
@@ -76,7 +83,7 @@ export async function backUp(path: string, copy: string): Promise<void> {
 }
 
 /** Reads the two files that a command line names. @throws {Failure} */
-export function twoFiles(args: readonly string[]): [string, string] {
+export function parseTwoFiles(args: readonly string[]): [string, string] {
   const { positionals: [from, to, ...others] } = parseOptions(args, {});
   if (to !== undefined && others.length === 0) return [from, to];
   throw usageFailure("Name two files");
@@ -85,7 +92,7 @@ export function twoFiles(args: readonly string[]): [string, string] {
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   return await runProgram(args, USAGE, async () => {
-    const [path, copy] = twoFiles(args);
+    const [path, copy] = parseTwoFiles(args);
     await backUp(path, copy);
     print(`${copy} is a copy of ${path}`);
   });

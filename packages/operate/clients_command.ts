@@ -6,7 +6,7 @@
 import { shortClientId } from "../../src/core/oauth/client.ts";
 import { machineSubject } from "../../src/core/oauth/subject.ts";
 import { escaped } from "../../src/core/log/log_line.ts";
-import { Command, day, endedWords, table } from "./command.ts";
+import { Command, dayText, endedWords, textTable } from "./command.ts";
 
 export class ClientsCommand extends Command {
   override async run(): Promise<string> {
@@ -38,8 +38,8 @@ export class ClientsCommand extends Command {
     const clients = await this.operator.register.clients();
     const rows = clients.map(({ usedAt, ...client }) => ({
       ...client,
-      lastUse: day(usedAt),
+      lastUse: dayText(usedAt),
     }));
-    return this.print({ clients }, table(rows));
+    return this.print({ clients }, textTable(rows));
   }
 }

@@ -9,7 +9,7 @@ import { MACHINE_ID } from "../../src/core/oauth/subject.ts";
 import type { Logger } from "../../src/core/log/log.ts";
 import { escaped } from "../../src/core/log/log_line.ts";
 import type { CommandLine } from "./command_line.ts";
-import { refusal } from "./database.ts";
+import { commandFailure } from "./database.ts";
 import type { Register } from "./register.ts";
 
 /** The person who runs a command, and the register of people and clients. */
@@ -61,7 +61,7 @@ export abstract class Command {
     const { reason } = this.line;
     const made = await blocks.block(name, { by, reason }).catch((error) => {
       if (!(error instanceof RangeError)) throw error;
-      throw refusal(`${error.message}: lift some first`);
+      throw commandFailure(`${error.message}: lift some first`);
     });
     const { grants: ended, accounts } = await about.end();
     this.audit("Blocked", { name, reason: made.reason, ended, accounts });
@@ -76,7 +76,7 @@ export abstract class Command {
   /** Lifts the block of a person or a client. */
   protected async unblock(name: string): Promise<string> {
     const lifted = await this.operator.register.blocks.lift(name);
-    if (!lifted) throw refusal(`${escaped(name)} is not blocked`);
+    if (!lifted) throw commandFailure(`${escaped(name)} is not blocked`);
     this.audit("Block lifted", { name });
     const may = isMachine(name) ? "connect" : "sign in";
     return this.print({ lifted }, `${escaped(name)} may ${may} again`);
@@ -88,16 +88,16 @@ export abstract class Command {
     const blocks = all.filter(({ name }) => isMachine(name) === ofClients);
     const rows = blocks.map(({ name, at, by, reason = "" }) => ({
       [ofClients ? "name" : "subject"]: name,
-      since: day(at),
+      since: dayText(at),
       by,
       reason,
     }));
-    return this.print({ blocks }, table(rows));
+    return this.print({ blocks }, textTable(rows));
   }
 }
 
 /** Formats a time as a day in UTC. */
-export function day(seconds: number): string {
+export function dayText(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
@@ -118,7 +118,7 @@ const MAX_CELL = 400;
 const MAX_WIDTH = 60;
 
 /** Formats records as a table, one per line. */
-export function table(rows: readonly Record<string, unknown>[]): string {
+export function textTable(rows: readonly Record<string, unknown>[]): string {
   if (rows.length === 0) return "None.";
   const head = Object.keys(rows[0]);
   const lines = [

@@ -11,7 +11,7 @@ import { Failure } from "../call/failure.ts";
 /**
  * True unless the file of a database is missing: opening it would create it.
  */
-export async function isThere(path: string): Promise<boolean> {
+export async function fileExists(path: string): Promise<boolean> {
   if (isRemote(path) || isPostgres(path)) return true;
   return await Deno.stat(path).then(() => true, () => false);
 }
@@ -27,6 +27,6 @@ export function commandLog(name: string): Logger {
  * Makes the failure of a command, with a message that cannot control a
  * terminal.
  */
-export function refusal(words: string): Failure {
+export function commandFailure(words: string): Failure {
   return new Failure(escapedLines(words));
 }

@@ -20,7 +20,7 @@ import { isEmpty } from "../../src/core/kv/moving.ts";
 import { runProgram } from "../call/program.ts";
 import { print } from "../call/standard_output.ts";
 import { parseCommandLine, USAGE } from "./command_line.ts";
-import { commandLog, isThere, refusal } from "./database.ts";
+import { commandFailure, commandLog, fileExists } from "./database.ts";
 import { openRegister } from "./register.ts";
 import { runCommand } from "./run_command.ts";
 
@@ -33,13 +33,13 @@ async function databasePath(): Promise<string | undefined> {
   const path = Deno.env.get("KV_PATH")?.trim();
   if (!path) return undefined;
   if (path === ":memory:") {
-    throw refusal(
+    throw commandFailure(
       "KV_PATH=:memory: is within the server's process: sign in at /account " +
         "as one of OAUTH_ADMINS, or give the server a file",
     );
   }
-  if (!await isThere(path)) {
-    throw refusal(
+  if (!await fileExists(path)) {
+    throw commandFailure(
       `There is no database at KV_PATH=${printDatabase(path)}`,
     );
   }
@@ -54,7 +54,7 @@ async function databasePath(): Promise<string | undefined> {
  */
 async function checkDefault(kv: Kv): Promise<void> {
   if (await isEmpty(kv)) {
-    throw refusal(
+    throw commandFailure(
       "KV_PATH is not set: use that of the server, such as data/tools.db",
     );
   }
@@ -106,7 +106,7 @@ async function operate(args: readonly string[]): Promise<string> {
 export async function main(args: readonly string[]): Promise<number> {
   return await runProgram(args, USAGE, async () => {
     const words = await operate(args).catch((error) => {
-      throw error instanceof StartError ? refusal(error.message) : error;
+      throw error instanceof StartError ? commandFailure(error.message) : error;
     });
     print(words);
   });

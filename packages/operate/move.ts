@@ -27,7 +27,7 @@ import { Failure, usageFailure } from "../call/failure.ts";
 import { parseOptions, runProgram } from "../call/program.ts";
 import { print } from "../call/standard_output.ts";
 import type { PostgresKv } from "../postgres/mod.ts";
-import { commandLog, isThere, refusal } from "./database.ts";
+import { commandFailure, commandLog, fileExists } from "./database.ts";
 
 const USAGE = `Usage: deno task ts move FROM TO [--dry-run]
 
@@ -86,7 +86,7 @@ function inUse(path: string): MoveError {
  */
 async function openAlone(kvPath: string, isSecond: boolean): Promise<Kv> {
   const isFile = !isRemote(kvPath) && !isPostgres(kvPath);
-  if (isFile && await isThere(kvPath) && isOpenElsewhere(kvPath)) {
+  if (isFile && await fileExists(kvPath) && isOpenElsewhere(kvPath)) {
     throw inUse(kvPath);
   }
   const kv = await open(kvPath, isSecond);
@@ -106,7 +106,7 @@ async function close(kv: Kv): Promise<void> {
 
 async function dryRun(from: Kv, toPath: string): Promise<void> {
   // Opening a missing file would create it.
-  if (await isThere(toPath)) {
+  if (await fileExists(toPath)) {
     const to = await open(toPath, true);
     await checkMoveTarget(to).finally(() => close(to));
   }
@@ -150,7 +150,7 @@ async function move(args: readonly string[]): Promise<void> {
     throw usageFailure("Name two databases");
   }
   if (fromPath === toPath) throw new MoveError("FROM and TO are the same");
-  if (!await isThere(fromPath)) {
+  if (!await fileExists(fromPath)) {
     throw new MoveError(`There is no database at ${printDatabase(fromPath)}`);
   }
   const isDry = values["dry-run"];
@@ -175,7 +175,7 @@ export async function main(args: readonly string[]): Promise<number> {
       const isRefusal = error instanceof MoveError ||
         error instanceof StartError;
       if (error instanceof Failure || !(error instanceof Error)) throw error;
-      throw refusal(
+      throw commandFailure(
         isRefusal
           ? error.message
           : `The move failed: ${error.message}. Begin it again`,

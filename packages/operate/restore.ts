@@ -10,8 +10,13 @@ import { dirname } from "node:path";
 import { deserialize } from "node:v8";
 import { runProgram } from "../call/program.ts";
 import { print } from "../call/standard_output.ts";
-import { CreateError, exists, explain, reserve } from "../create/files.ts";
-import { backUp, twoFiles } from "./backup.ts";
+import {
+  CreateError,
+  exists,
+  explainMissing,
+  reservePath,
+} from "../create/files.ts";
+import { backUp, parseTwoFiles } from "./backup.ts";
 
 const USAGE = `Usage: deno task ts restore backups/tools.db data/tools.db
 
@@ -89,9 +94,11 @@ export async function restore(
   if (await exists(path)) {
     // A link is followed, so that the file that it points to is replaced.
     path = await Deno.realPath(path)
-      .catch(explain(`${path} is a link to no file. Nothing was changed.`));
+      .catch(
+        explainMissing(`${path} is a link to no file. Nothing was changed.`),
+      );
   }
-  await using _reserved = await reserve(path);
+  await using _reserved = await reservePath(path);
   const restored = `${path}.restored`;
   const clean = () => Deno.remove(restored).catch(() => {});
   await using _cleaning = { [Symbol.asyncDispose]: clean };
@@ -126,7 +133,7 @@ export async function restore(
 /** Runs a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   return await runProgram(args, USAGE, async () => {
-    const [copy, path] = twoFiles(args);
+    const [copy, path] = parseTwoFiles(args);
     const replaced = await restore(copy, path);
     const before = replaced ? `; what was there is ${replaced}` : "";
     print(`${path} is ${copy}${before}`);

@@ -12,15 +12,15 @@ import { parseCursor, printCursor } from "../../src/core/store/people.ts";
 import { ClientsCommand } from "./clients_command.ts";
 import {
   Command,
-  day,
+  dayText,
   endedWords,
   isMachine,
   type Operator,
-  table,
+  textTable,
 } from "./command.ts";
 import { usageFailure } from "../call/failure.ts";
 import { parseCommandLine } from "./command_line.ts";
-import { refusal } from "./database.ts";
+import { commandFailure } from "./database.ts";
 
 /**
  * Runs a command, and returns its text, which cannot control a terminal.
@@ -53,10 +53,10 @@ class PeopleCommand extends Command {
     const unknown = `Nothing is known of ${escaped(subject)}`;
     switch (verb) {
       case "show":
-        if (!isKnown) throw refusal(unknown);
+        if (!isKnown) throw commandFailure(unknown);
         return await this.#show(subject);
       case "export":
-        if (!isKnown) throw refusal(unknown);
+        if (!isKnown) throw commandFailure(unknown);
         this.audit("Person exported", { subject });
         return (await Array.fromAsync(register.print(subject))).join("");
       case "end":
@@ -66,7 +66,7 @@ class PeopleCommand extends Command {
         const isErased = verb === "erase";
         const end = isErased ? register.erase : register.endPerson;
         const { grants: ended, accounts } = await end(subject);
-        if (!isKnown && ended === 0) throw refusal(unknown);
+        if (!isKnown && ended === 0) throw commandFailure(unknown);
         const counts = { ended, accounts };
         // The subject is not logged, because it was erased.
         if (isErased) this.audit("Person erased", counts);
@@ -103,11 +103,11 @@ class PeopleCommand extends Command {
       name: personName(grants[0]),
       email: grants[0].identity.email ?? "",
       connections: grants.length,
-      lastUse: day(Math.max(...grants.map(({ usedAt }) => usedAt))),
+      lastUse: dayText(Math.max(...grants.map(({ usedAt }) => usedAt))),
     }));
     const next = page.next && printCursor(page.next);
     const more = next ? `\nMore: --after '${next}'` : "";
-    return this.print({ people, next }, table(people) + more);
+    return this.print({ people, next }, textTable(people) + more);
   }
 
   /**
@@ -116,7 +116,7 @@ class PeopleCommand extends Command {
   async #reseal(): Promise<string> {
     const secretsKeys = this.operator.readSecretsKeys?.() ?? [];
     if (secretsKeys.length === 0) {
-      throw refusal(
+      throw commandFailure(
         "SECRETS_KEYS is not set: use that of the server. If the app has a " +
           "`sealing` of its own, accounts are sealed anew as they are used",
       );
@@ -150,11 +150,11 @@ class PeopleCommand extends Command {
     const { own } = await passkeys.find(subject);
     const rows = own.map(({ name, createdAt, countsFrom, usedAt }) => ({
       name,
-      made: day(createdAt),
-      counts: day(countsFrom),
-      lastUse: usedAt === undefined ? "" : day(usedAt),
+      made: dayText(createdAt),
+      counts: dayText(countsFrom),
+      lastUse: usedAt === undefined ? "" : dayText(usedAt),
     }));
-    return this.print({ passkeys: rows }, table(rows));
+    return this.print({ passkeys: rows }, textTable(rows));
   }
 
   async #show(subject: string): Promise<string> {
@@ -163,8 +163,8 @@ class PeopleCommand extends Command {
       client: grant.clientName,
       status: grant.pausedAt === undefined ? grant.status : "paused",
       scopes: grant.scopes.join(" "),
-      since: day(grant.createdAt),
-      lastUse: day(grant.usedAt),
+      since: dayText(grant.createdAt),
+      lastUse: dayText(grant.usedAt),
     }));
     const state = kept.block ? "blocked" : "not blocked";
     const { accounts: services = [], passkeys = [] } = kept as {
@@ -177,7 +177,7 @@ class PeopleCommand extends Command {
       `${escaped(subject)}: ${state}, sessions: ${kept.sessions}, ` +
         `tasks: ${kept.tasks?.length ?? 0}, accounts: ${accounts || "none"}, ` +
         `passkeys: ${passkeys.length}\n` +
-        table(rows),
+        textTable(rows),
     );
   }
 
@@ -199,11 +199,11 @@ class PeopleCommand extends Command {
     if (meant.length === 1 && !next) return meant[0].subject;
     // People after the first page may have the same name.
     if (meant.length > 0) {
-      throw refusal(
+      throw commandFailure(
         `Several people may be called ${escaped(named)}: name a subject`,
       );
     }
-    throw refusal(
+    throw commandFailure(
       `No one is called ${
         escaped(named)
       }: find them with "deno task ts people ` +

@@ -46,7 +46,7 @@ export interface PackedCommit {
 }
 
 /** Returns the number by which a key is locked and named in notifications. */
-export function hashOf(packed: Uint8Array): bigint {
+export function keyHash(packed: Uint8Array): bigint {
   return createHash("sha256").update(packed).digest().readBigInt64BE(0);
 }
 
@@ -105,10 +105,10 @@ export class Atomic implements KvAtomic {
     const locks = new Map<bigint, boolean>();
     const announced = new Set<string>();
     const checkKeys = this.#checks.map(({ key }) => packBytes(key));
-    for (const packed of checkKeys) locks.set(hashOf(packed), false);
+    for (const packed of checkKeys) locks.set(keyHash(packed), false);
     const writeKeys = this.#mutations.map(({ key }) => packBytes(key));
     for (const [index, packed] of writeKeys.entries()) {
-      const hash = hashOf(packed);
+      const hash = keyHash(packed);
       locks.set(hash, true);
       if (this.isAnnounced(this.#mutations[index].key)) {
         announced.add(String(hash));

@@ -6,7 +6,7 @@
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import { KvLockedError } from "../../src/core/kv/kv_error.ts";
-import { REPLACED } from "./layout.ts";
+import { REPLACED_CODE } from "./layout.ts";
 
 /** A failure of a Postgres database. */
 export class PostgresError extends Error {
@@ -111,7 +111,7 @@ const REASONS: Record<string, Reason> = {
     words: READ_ONLY,
     fix: READ_ONLY_FIX,
   },
-  [REPLACED]: {
+  [REPLACED_CODE]: {
     words: "its tables were dropped and made again, or it is another server",
     fix: "Start this process again, and stop every process before a restore",
   },

@@ -95,7 +95,7 @@ export function identityOf(schema: string): string {
 }
 
 /** The code of a commit that fails because the tables were replaced. */
-export const REPLACED = "TS001";
+export const REPLACED_CODE = "TS001";
 
 /** Returns the name of the channel for notifications of changes. */
 export function channelOf(schema: string): string {
@@ -108,11 +108,11 @@ export function channelOf(schema: string): string {
  */
 export function presenceSql(schema: string): string {
   return `select pg_advisory_lock_shared(
-    '${schema}.kv'::regclass::oid::int, ${PRESENCE})`;
+    '${schema}.kv'::regclass::oid::int, ${PRESENCE_LOCK})`;
 }
 
 /** The second number of the advisory lock of {@linkcode presenceSql}. */
-export const PRESENCE = 2;
+export const PRESENCE_LOCK = 2;
 
 /** The tables and functions of the first layout. */
 function tables(schema: string): string {
@@ -148,7 +148,7 @@ begin
     raise 'kv_commit needs the isolation level read committed';
   end if;
   if gate <> tables then
-    raise 'the tables are others by now' using errcode = '${REPLACED}';
+    raise 'the tables are others by now' using errcode = '${REPLACED_CODE}';
   end if;
   -- A commit of very many keys locks all of them at once: the table of locks of
   -- a server is small.

@@ -21,7 +21,7 @@ import { checkKeys } from "../../src/core/kv/kv_limits.ts";
 import { Atomic, printVersion } from "./atomic.ts";
 import type { Connections, Row, Statement } from "./driver.ts";
 import { failureOf, type PostgresError } from "./failure.ts";
-import { REPLACED } from "./layout.ts";
+import { REPLACED_CODE } from "./layout.ts";
 import type { Listener } from "./listener.ts";
 import { packBytes, packRange, unpackKey } from "./packed_key.ts";
 import { type Statements, statementsOn } from "./statements.ts";
@@ -190,7 +190,10 @@ export class PostgresKv implements Kv, AsyncDisposable {
   #see([{ identity }]: Row[]): void {
     this.#identity ??= identity as string;
     if (identity === this.#identity) return;
-    this.#lost = failureOf({ code: REPLACED, message: "" }, this.#parts.place);
+    this.#lost = failureOf(
+      { code: REPLACED_CODE, message: "" },
+      this.#parts.place,
+    );
     throw this.#lost;
   }
 
@@ -201,7 +204,9 @@ export class PostgresKv implements Kv, AsyncDisposable {
     } catch (error) {
       this.#checkOpen();
       const failure = failureOf(error, this.#parts.place);
-      if ((failure as PostgresError).code === REPLACED) this.#lost = failure;
+      if ((failure as PostgresError).code === REPLACED_CODE) {
+        this.#lost = failure;
+      }
       throw failure;
     }
   }

@@ -6,7 +6,7 @@
 import type { Buffer } from "node:buffer";
 import { binaryArray } from "./binary_array.ts";
 import type { Statement } from "./driver.ts";
-import { channelOf, identityOf, PRESENCE } from "./layout.ts";
+import { channelOf, identityOf, PRESENCE_LOCK } from "./layout.ts";
 
 export type Statements = ReturnType<typeof statementsOn>;
 
@@ -57,7 +57,7 @@ $1, $2, $3, $4, $5, $6, $7, $8, $9) as version`,
     users: prepared<[]>(
       "kv_users",
       `select count(*)::int as count from pg_locks
-where locktype = 'advisory' and objsubid = 2 and objid = ${PRESENCE}
+where locktype = 'advisory' and objsubid = 2 and objid = ${PRESENCE_LOCK}
   and classid = '${schema}.kv'::regclass::oid and database = (
     select oid from pg_database where datname = current_database())`,
     ),

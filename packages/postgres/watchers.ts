@@ -6,7 +6,7 @@
  */
 import type { KvEntryMaybe, KvKey } from "../../src/core/kv/kv.ts";
 import { checkKeys } from "../../src/core/kv/kv_limits.ts";
-import { hashOf } from "./atomic.ts";
+import { keyHash } from "./atomic.ts";
 import { packBytes } from "./packed_key.ts";
 
 type Controller = ReadableStreamDefaultController<KvEntryMaybe[]>;
@@ -21,7 +21,7 @@ class Watch {
     private readonly read: () => Promise<KvEntryMaybe[]>,
     private readonly controller: Controller,
   ) {
-    this.hashes = new Set(keys.map((key) => String(hashOf(packBytes(key)))));
+    this.hashes = new Set(keys.map((key) => String(keyHash(packBytes(key)))));
   }
 
   /**

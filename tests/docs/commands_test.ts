@@ -11,7 +11,7 @@ import { account, accountSettings } from "../../src/authoring/oauth_account.ts";
 import assert from "node:assert/strict";
 import { load } from "js-yaml";
 import { VERBS } from "../../packages/cli/mod.ts";
-import { ADDITIONS } from "../../packages/create/container_files.ts";
+import { ADDABLE_FILES } from "../../packages/create/container_files.ts";
 import { projectFiles } from "../../packages/create/project.ts";
 import { groupSettings } from "../../src/core/settings/providers.ts";
 import { TABLE } from "../../packages/create/settings.ts";
@@ -45,8 +45,8 @@ const { tasks: ownTasks } = JSON.parse(
 );
 const project = {
   ...projectFiles({ name: "my-tools" }),
-  ...await ADDITIONS.docker(),
-  ...await ADDITIONS.workflow(),
+  ...await ADDABLE_FILES.docker(),
+  ...await ADDABLE_FILES.workflow(),
 };
 const tasks: Record<string, string> = {
   ...JSON.parse(project["deno.json"]).tasks,

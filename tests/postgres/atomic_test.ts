@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
   Atomic,
-  hashOf,
+  keyHash,
   type PackedCommit,
   printVersion,
 } from "../../packages/postgres/atomic.ts";
@@ -27,7 +27,7 @@ async function packed(
   return sent!;
 }
 
-const hashed = (key: KvKey) => hashOf(packBytes(key));
+const hashed = (key: KvKey) => keyHash(packBytes(key));
 
 Deno.test("commit() sends -1, which no record has, for a version that is none of Postgres", async () => {
   const ours = printVersion("255");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { hashOf } from "../../packages/postgres/atomic.ts";
+import { keyHash } from "../../packages/postgres/atomic.ts";
 import { packBytes } from "../../packages/postgres/packed_key.ts";
 import { Watchers } from "../../packages/postgres/watchers.ts";
 import type { KvEntryMaybe, KvKey } from "../../src/core/kv/kv.ts";
@@ -24,7 +24,7 @@ class Setting {
 
   /** Announces a change of a key. */
   async change(key: KvKey): Promise<void> {
-    this.watchers.notice(String(hashOf(packBytes(key))));
+    this.watchers.notice(String(keyHash(packBytes(key))));
     await settled();
   }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { TemporaryDirectory } from "../../../tests/kit/process.ts";
-import { reserve, writeFiles } from "../files.ts";
+import { reservePath, writeFiles } from "../files.ts";
 import { copyPackage, updatePackage } from "../package_files.ts";
-import { PACKAGE, VENDOR } from "../source.ts";
+import { PACKAGE, VENDOR_FOLDER } from "../source.ts";
 
 /** Makes a clone of a release. */
 async function makeClone(path: string, version: string): Promise<string> {
@@ -95,10 +95,10 @@ Deno.test("updatePackage() leaves a project that works wherever it stops, and co
     await writeFiles(project, {
       "deno.json": JSON.stringify({
         imports: { [PACKAGE]: `jsr:${PACKAGE}@1.0.0` },
-        links: [`./${VENDOR}`],
+        links: [`./${VENDOR_FOLDER}`],
       }),
     });
-    await copyPackage(one, `${project}/${VENDOR}`);
+    await copyPackage(one, `${project}/${VENDOR_FOLDER}`);
     try {
       using _crash = crashAt(stops);
       await updatePackage(two, project);
@@ -112,7 +112,7 @@ Deno.test("updatePackage() leaves a project that works wherever it stops, and co
     const text = await Deno.readTextFile(`${project}/deno.json`);
     assert.deepEqual(JSON.parse(text), {
       imports: { [PACKAGE]: `jsr:${PACKAGE}@2.0.0` },
-      links: [`./${VENDOR}`],
+      links: [`./${VENDOR_FOLDER}`],
     });
     const left = await Array.fromAsync(Deno.readDir(`${project}/vendor`));
     assert.deepEqual(left.map(({ name }) => name), ["tool-server"]);
@@ -124,13 +124,13 @@ Deno.test("updatePackage() refuses a second update at a time, which writes nothi
   await using directory = new TemporaryDirectory();
   const clone = await makeClone(`${directory.path}/clone`, "2.0.0");
   const project = `${directory.path}/project`;
-  await copyPackage(clone, `${project}/${VENDOR}`);
-  const links = JSON.stringify({ links: [`./${VENDOR}`] });
+  await copyPackage(clone, `${project}/${VENDOR_FOLDER}`);
+  const links = JSON.stringify({ links: [`./${VENDOR_FOLDER}`] });
   await Deno.writeTextFile(`${project}/deno.json`, links);
   const files = () => Array.fromAsync(Deno.readDir(`${project}/vendor`));
   const before = await files();
   {
-    await using _first = await reserve(`${project}/deno.json`);
+    await using _first = await reservePath(`${project}/deno.json`);
     await assert.rejects(
       updatePackage(clone, project),
       /Another command is making .*deno\.json$/,
@@ -148,8 +148,8 @@ Deno.test("updatePackage() refuses a project that links no copy, and a folder th
     updatePackage(clone, `${directory.path}/project`),
     /links no \.\/vendor\/tool-server/,
   );
-  await copyPackage(clone, `${directory.path}/project/${VENDOR}`);
-  const links = JSON.stringify({ links: [`./${VENDOR}`] });
+  await copyPackage(clone, `${directory.path}/project/${VENDOR_FOLDER}`);
+  const links = JSON.stringify({ links: [`./${VENDOR_FOLDER}`] });
   await Deno.writeTextFile(`${directory.path}/project/deno.json`, links);
   await assert.rejects(
     updatePackage(`${directory.path}/project`, `${directory.path}/project`),

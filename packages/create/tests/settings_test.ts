@@ -4,12 +4,12 @@ import * as z from "zod";
 import { needsOf } from "../../../src/authoring/service.ts";
 import { secret } from "../../../src/authoring/setting.ts";
 import { projectFiles } from "../project.ts";
-import { ADDITIONS } from "../container_files.ts";
+import { ADDABLE_FILES } from "../container_files.ts";
 import {
   envExample,
   firstExample,
   grantedVariables,
-  namesIn,
+  settingNamesIn,
   settingsMarkdown,
   TABLE,
 } from "../settings.ts";
@@ -54,7 +54,7 @@ KEY=
 `,
   );
   assert.deepEqual(
-    namesIn(example),
+    settingNamesIn(example),
     ["CITY", "COLOR", "KEY", "LEVEL", "PARTS", "SALT"],
   );
   assert.match(
@@ -118,7 +118,7 @@ Deno.test("the files and the complaints of a project point to no page that it do
   const words = "Ours. See docs/ours.md.";
   const example = envExample(declare({ A: z.string().describe(words) }));
   assert.deepEqual(example.match(/docs\/.*/g), ["docs/ours.md. (required)"]);
-  const { Dockerfile } = await ADDITIONS.docker();
+  const { Dockerfile } = await ADDABLE_FILES.docker();
   assert.doesNotMatch(Dockerfile, /docs\//);
   for (const { fix = "" } of TABLE.settings) assert.doesNotMatch(fix, /docs\//);
 });
@@ -132,7 +132,7 @@ Deno.test("envExample() wraps what it says at 80 columns", () => {
 Deno.test("envExample() has no section where nothing is declared but what is there already", () => {
   const settings = declare({ PORT: z.string(), DENO_REGION: z.string() });
   assert.equal(envExample(settings), envExample(new Map()));
-  assert.deepEqual(namesIn(envExample(settings)), []);
+  assert.deepEqual(settingNamesIn(envExample(settings)), []);
 });
 
 Deno.test("grantedVariables() names what may be read, and reads misspelt names of our own", () => {
@@ -252,7 +252,7 @@ Deno.test("firstExample() prints the settings of a first day and the declared on
     ...["BEARER_TOKEN", "KEY"],
   ]);
   assert.match(example, /settings --all/);
-  assert.deepEqual(namesIn(example), ["KEY"]);
+  assert.deepEqual(settingNamesIn(example), ["KEY"]);
 });
 
 Deno.test("a new project has the tasks of this one, at most ten, and a short deno.json", async () => {

@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
 import { projectFiles } from "../project.ts";
-import {
-  addressSource,
-  carriedSource,
-  PACKAGE,
-  printOrigin,
-} from "../source.ts";
+import { ownCopy, PACKAGE, printOrigin, remoteCopy } from "../source.ts";
 
 const ROOT = new URL("https://sources.example:8443/v1/");
 
-const address = addressSource(ROOT, {
+const address = remoteCopy(ROOT, {
   exports: { ".": "./src/mod.ts", "./call": "./packages/call/mod.ts" },
   imports: { zod: "npm:zod@^4" },
   compilerOptions: { jsx: "react-jsx" },
 });
 
-Deno.test("addressSource() leads to the modules at an address, and explains their imports to them alone", () => {
+Deno.test("remoteCopy() leads to the modules at an address, and explains their imports to them alone", () => {
   const project = JSON.parse(
     projectFiles({ name: "a", source: address })["deno.json"],
   );
@@ -45,7 +40,7 @@ Deno.test("every task of a project with sources at an address may import from it
 
 Deno.test("a project that carries the package names its repository, and may read what is loaded late", () => {
   const origin = "https://git.example/tool-server";
-  const source = carriedSource("/here/clone", origin);
+  const source = ownCopy("/here/clone", origin);
   const files = projectFiles({ name: "a", source });
   const { permissions, links } = JSON.parse(files["deno.json"]);
   const { read } = permissions.default;

@@ -20,7 +20,7 @@ import {
 import { Exit, Failure } from "../../call/failure.ts";
 import { openRegister } from "../register.ts";
 import { runCommand } from "../run_command.ts";
-import { table } from "../command.ts";
+import { textTable } from "../command.ts";
 
 /** A command line on a database, with what it told the log. */
 function operator(kv: Deno.Kv) {
@@ -483,15 +483,15 @@ Deno.test("without KV_PATH the command line uses the default database, if a serv
   assert.match(used.said, /^KV_PATH is not set: this is Deno's default/);
 });
 
-Deno.test("table() lets one long name widen no other line, and cuts it", () => {
+Deno.test("textTable() lets one long name widen no other line, and cuts it", () => {
   const long = "x".repeat(2048);
   const rows = [{ name: "Ada", since: "1" }, { name: long, since: "2" }];
-  const [, ada, other] = table(rows).split("\n");
+  const [, ada, other] = textTable(rows).split("\n");
   assert(ada.length < 100, ada);
   assert.equal(other, `${long.slice(0, 400)}…  2`);
   // Subjects are copied from here.
   const subject = `https://id.example.com/${"a".repeat(60)}#${"b".repeat(255)}`;
-  assert(table([{ subject }]).endsWith(`\n${subject}`));
+  assert(textTable([{ subject }]).endsWith(`\n${subject}`));
 });
 
 test.onDatabases("people passkeys lists those of a person, and --reset deletes them", async ({ kv, other }) => {
