@@ -154,7 +154,7 @@ export const NO_PAGE =
 
 /** Tells the model that the person declined or cancelled in the client. */
 export const CLIENT_DECLINED =
-  "This was declined or cancelled in the client, so that no approval of it counts. It was not run: ask for it again only if the person wants it after all.";
+  "This was declined or cancelled in the client, so that no approval of it counts. This call ran nothing: ask for it again only if the person wants it after all.";
 
 /**
  * Explains why no call can be approved at all. Undefined if people can sign in.

@@ -27,6 +27,7 @@ import {
   printDuration,
 } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
+import type { ApprovalState } from "../questions/wait_record.ts";
 import type { AskingTaskState } from "./approval_task.ts";
 import { callTexts } from "./approval_words.ts";
 import { isTakenBack } from "./approver.ts";
@@ -165,8 +166,7 @@ export function ApprovalPage(props: ApprovalProps) {
       {before?.begunAt !== undefined && (
         <p class="note">
           The same was approved before, and begun{" "}
-          <PastTime at={before.begunAt} now={now} />.{" "}
-          {before.outcome && ENDS[before.outcome]}
+          <PastTime at={before.begunAt} now={now} />. {endInWords(before)}
         </p>
       )}
       <dl class="facts">
@@ -304,7 +304,16 @@ const ENDS: Readonly<Record<string, string>> = {
   cancelled: "It was begun, and cancelled.",
   unknown: "Its end is not known, and someone said that they have looked.",
   withdrawn: "The app has withdrawn it, and nothing was run.",
+  asked: "It was begun, and ended with a question to the app.",
 };
+
+const ASKED = "A run had begun, and ended with a question to the app.";
+
+function endInWords({ begunAt, outcome }: Partial<ApprovalState>) {
+  return outcome === "withdrawn" && begunAt !== undefined
+    ? `The app has withdrawn it. ${ASKED}`
+    : outcome && ENDS[outcome];
+}
 
 const OUTDATED =
   "The server has changed since the app asked: it may have to ask again, and you to approve it again.";
@@ -330,11 +339,15 @@ function wordOf(approval: CallApproval): string {
 function stateInWords(
   { approval, subject, isOutdated, task }: ApprovalProps,
 ): string {
-  const { state, answer, pageTask, approval: { endedAt, outcome } } = approval;
+  const { state, answer, pageTask, approval: { begunAt, endedAt } } = approval;
   if (answer?.action === "decline") {
     return `${wordOf(approval)}. The app is told so.`;
   }
   if (state === "answered") {
+    if (begunAt !== undefined) {
+      const next = isOutdated ? OUTDATED : "It begins again with the answer.";
+      return `Approved. ${ASKED} ${next}`;
+    }
     if (isOutdated) return `Approved, but nothing has begun. ${OUTDATED}`;
     if (task) return TASKS[task];
     if (pageTask !== undefined) return "Approved. The work goes on by itself.";
@@ -343,7 +356,7 @@ function stateInWords(
       : "Approved. It begins when the app goes on.";
   }
   if (endedAt !== undefined) {
-    return (outcome && ENDS[outcome]) ?? "It has ended.";
+    return endInWords(approval.approval) ?? "It has ended.";
   }
   return isDurable(approval)
     ? "It has begun, and goes on by itself."
@@ -388,7 +401,8 @@ export function ApprovalAnsweredPage(props: ApprovalProps) {
   const { payload: { title } } = approval;
   const { begunAt, endedAt } = approval.approval;
   const isOwn = approval.subject === props.subject;
-  const isUnderWay = begunAt !== undefined && endedAt === undefined;
+  const isUnderWay = approval.state === "used" && begunAt !== undefined &&
+    endedAt === undefined;
   return (
     <CardPage
       {...props}

@@ -150,8 +150,7 @@ export function approvalEndpoints(services: AccountPageServices) {
         now: now(clock),
         mayDecide: !approval.isPaused && mayDecide(approval, approver),
         task: await stateOfAskingTask(database, approval),
-        isOutdated: approval.approval.begunAt === undefined &&
-          await isOutdated(approval),
+        isOutdated: approval.state !== "used" && await isOutdated(approval),
         passkey: passkey?.isNeeded ? passkey : undefined,
         mayRemember: !!offers(approval) &&
           await approvals.mayOffer(approval.subject),

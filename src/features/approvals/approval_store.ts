@@ -12,7 +12,7 @@ import type {
   Write,
 } from "../../core/kv/database.ts";
 import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
-import { untilReachable } from "../../core/kv/operations.ts";
+import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import {
   type ApprovalState,
   bytesOf,
@@ -28,7 +28,11 @@ import {
   type Waiting,
   waitStore,
 } from "../questions/waits.ts";
-import { progressReceipt, receiptIdOf } from "../questions/wait_receipt.ts";
+import {
+  progressReceipt,
+  receiptIdOf,
+  receiptOf,
+} from "../questions/wait_receipt.ts";
 import { isPaused } from "../questions/wait_records.ts";
 import { longResult } from "./approval_content.ts";
 import { callTexts, receiptWords } from "./approval_words.ts";
@@ -46,10 +50,11 @@ import {
   lastRun,
   taskBeginning,
 } from "./approval_task.ts";
-import type {
-  ApprovalPayload,
-  CallApproval,
-  Pressed,
+import {
+  type ApprovalPayload,
+  type CallApproval,
+  MAX_RUNS,
+  type Pressed,
 } from "./call_approval.ts";
 import { rememberedStore, type RememberOffer } from "./remembered.ts";
 import { answerRemembered } from "./remembered_work.ts";
@@ -65,18 +70,6 @@ const CLOSED_CALL_SECONDS = 60;
  * began. A run of durable work is stored until the work has ended.
  */
 const BEGUN_SECONDS = 24 * 60 * 60;
-
-/**
- * Returns the ID of an approval's receipt. A refusal has its own receipt, which
- * is kept if the call is approved after all.
- */
-function receiptOf(
-  { key, createdAt }: Pick<Wait, "key" | "createdAt">,
-  isRefused = false,
-) {
-  const unique = String(key[1]);
-  return receiptIdOf(createdAt, isRefused ? `${unique}-refused` : unique);
-}
 
 export type CallApprovals = ReturnType<typeof callApprovals>;
 
@@ -263,12 +256,6 @@ export function callApprovals(
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
       progressReceipt(database, receipt, { endedAt: database.now(), outcome }),
 
-    /**
-     * Forgets a run under a remembered approval, because the run will begin
-     * again.
-     */
-    releaseRemembered: receipts.drop,
-
     now: (): number => database.now(),
 
     read: async (it: Pick<Wait, "key">) => approvalOf(await waits.read(it)),
@@ -388,8 +375,8 @@ export function callApprovals(
     },
 
     /**
-     * Begins the run of an approval, once. Undefined if another call was
-     * faster.
+     * Begins the run of an approval, once, and again if the run asks a
+     * question. Undefined if another call was faster.
      *
      * @param ifCut the text for the model if a plain task is cut off
      */
@@ -401,25 +388,36 @@ export function callApprovals(
       const { key } = approval;
       const begunAt = database.now();
       const receipt = receiptOf(approval);
-      const write = await receipts.progressing(receipt, { begunAt, reference });
+      const write = await receipts.progressing(receipt, {
+        begunAt,
+        reference,
+        outcome: undefined,
+      });
       const expiresAt = begunAt + BEGUN_SECONDS;
       const last = lastRun(approval, expiresAt);
       const task = await taskBeginning(database, approval, ifCut);
+      let runs = 0;
       const taken = await waits.take({ key }, (record) => {
         const { approval, taskId } = record;
+        runs = (approval!.runs ?? 0) + 1;
         return {
           ...record,
           state: "used",
-          approval: { ...approval!, begunAt },
+          approval: { ...approval!, begunAt, runs },
           expiresAt: taskId ? record.expiresAt : expiresAt,
         };
       }, (transaction) => [write, task, last].forEach((it) => it(transaction)));
       return taken && {
         async release() {
-          const isBack = await taken.release();
-          const none = { begunAt: undefined, reference: undefined };
-          if (isBack) await progressReceipt(database, receipt, none);
-          return isBack;
+          if (runs >= MAX_RUNS) {
+            await endRun(approval, "asked");
+            return false;
+          }
+          // Before the next run can begin, which writes the same receipt.
+          await bestEffort(() =>
+            progressReceipt(database, receipt, { outcome: "asked" })
+          );
+          return await taken.release();
         },
       };
     },

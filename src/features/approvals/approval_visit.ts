@@ -201,7 +201,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     );
     if (!begun) return undefined;
     const { at, receipt } = begun;
-    work.putBack = () => approvals.releaseRemembered(receipt);
+    work.putBack = () => approvals.endReceipt(receipt, "asked");
     const { input } = await payload();
     return {
       action: "accept",

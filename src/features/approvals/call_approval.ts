@@ -9,6 +9,13 @@ import type { ApprovalState } from "../questions/wait_record.ts";
 import type { Wait } from "../questions/waits.ts";
 import type { RememberOffer } from "./remembered.ts";
 
+/**
+ * The maximum number of runs that an approval begins: each but the last may ask
+ * a question, and the next gets the answer. A client can begin as many without
+ * answering.
+ */
+export const MAX_RUNS = 10;
+
 export interface ApprovalPayload {
   /** The idempotency key of the run, for other services. */
   id: string;

@@ -90,6 +90,7 @@ export function outcomeOfReceipt(
 ): Outcome {
   if (isRefused) return "refused";
   if (begunAt === undefined || outcome === "withdrawn") return "cancelled";
+  if (outcome === "asked") return "input_required";
   if (outcome === undefined || outcome === "unknown") return "stopped";
   return outcome === "failed" ? "internal_error" : outcome;
 }
@@ -177,12 +178,6 @@ export function receiptStore(database: Database, keepSeconds: number) {
         const changed = { ...found.value, ...progress };
         transaction.check(found).set(found.key, changed);
       };
-    },
-
-    /** Deletes the receipt of a run that will begin again. */
-    async drop(id: string): Promise<void> {
-      const found = await database.find<ReceiptRecord>(receiptKey(id));
-      if (found) await forget(found, found.value.subject);
     },
 
     /**

@@ -30,6 +30,7 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
   refused: <span class="badge">Refused</span>,
   cancelled: <span class="badge">Not begun</span>,
   stopped: <span class="badge warn">End not known</span>,
+  input_required: <span class="badge">Asked back</span>,
 };
 
 /**

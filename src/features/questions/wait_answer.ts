@@ -192,7 +192,12 @@ export function waitAnswers(
               // The commit fails if the wait was erased meanwhile, or has ended
               // with its grant.
               transaction.check(taken, pointer);
-              putWait(transaction, key, { ...value, state: "answered" });
+              const { expiresAt } = value;
+              putWait(transaction, key, {
+                ...used,
+                state: "answered",
+                expiresAt,
+              });
             }) !== undefined;
           } catch (error) {
             if (error instanceof StorageError) database.giveUp(taken);

@@ -11,7 +11,7 @@ import type {
 } from "../../core/kv/database.ts";
 import { receiptKey, taskKey } from "../../core/kv/keys.ts";
 import { expireWait } from "./wait_answer.ts";
-import type { ApprovalState, WaitRecord } from "./wait_record.ts";
+import type { ApprovalState, Wait, WaitRecord } from "./wait_record.ts";
 
 /**
  * A number larger than any epoch second. A receipt's ID begins with this number
@@ -24,6 +24,18 @@ const LAST_SECOND = 99_999_999_999;
  */
 export function receiptIdOf(at: number, unique: string): string {
   return `${LAST_SECOND - at}-${unique}`;
+}
+
+/**
+ * Returns the ID of an approval's receipt. A refusal has its own receipt, which
+ * is kept if the call is approved after all.
+ */
+export function receiptOf(
+  { key, createdAt }: Pick<Wait, "key" | "createdAt">,
+  isRefused = false,
+): string {
+  const unique = String(key[1]);
+  return receiptIdOf(createdAt, isRefused ? `${unique}-refused` : unique);
 }
 
 /** The progress of an approved run. Times are epoch seconds. */
@@ -64,7 +76,7 @@ export async function endWait(
     await database.find<Expiring & { status: string }>(taskKey(taskId!));
   if (task && task.value.status !== "completed") {
     const outcome = task.value.status === "cancelled" ? "cancelled" : "failed";
-    const id = receiptIdOf(createdAt, String(key[1]));
+    const id = receiptOf({ key, createdAt });
     const endedAt = database.now();
     await progressReceipt(database, id, { endedAt, outcome });
   }

@@ -106,11 +106,17 @@ export interface ApprovalState {
   /** True if the answer is a refusal. */
   isRefused?: boolean;
   begunAt?: number;
+  /**
+   * The number of runs that have begun. All but the last have asked a question,
+   * which puts the answer back.
+   */
+  runs?: number;
   endedAt?: number;
   /**
    * The end of the run. `unknown`: it was never stored, and a person has closed
-   * the run instead. `withdrawn`: the client withdrew the approval before a run
-   * had begun.
+   * the run instead. `withdrawn`: the client withdrew the approval while no run
+   * was under way. `asked`: the run has asked a question, and only another run
+   * may get the answer.
    */
   outcome?:
     | "ok"
@@ -118,7 +124,8 @@ export interface ApprovalState {
     | "failed"
     | "cancelled"
     | "unknown"
-    | "withdrawn";
+    | "withdrawn"
+    | "asked";
   /**
    * True if the answer holds the run's result, because the client had
    * disconnected.
