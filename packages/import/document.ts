@@ -283,7 +283,7 @@ const MAX_HOPS = 20;
  * @throws {ImportError} if the reference points to nothing, to itself, or out
  * of the document
  */
-export function resolve(
+export function resolveReference(
   document: Pick<ApiDocument, "root">,
   value: unknown,
 ): unknown {

@@ -18,12 +18,12 @@ import {
   literal,
   objectCode,
   snakeCase,
-  unique,
+  uniqueName,
 } from "./names.ts";
 import { sampleOf } from "./sample.ts";
 import { Schemas, shortText } from "./schema.ts";
 import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
-import { APPROVAL, inputCode, type ToolArgument } from "./tool_code.ts";
+import { APPROVAL_CODE, inputCode, type ToolArgument } from "./tool_code.ts";
 
 /** The maximum number of tools that are read. */
 const MAX_TOOLS = 2000;
@@ -75,7 +75,7 @@ export async function mcpSource(
       // test.
       id: name.replace(/^(?=service$|test of |tool )/, "tool "),
       aliases: [name],
-      name: unique(snakeCase(name) || "tool", names, "_"),
+      name: uniqueName(snakeCase(name) || "tool", names, "_"),
       group: "",
       isDeprecated: false,
       tokens: () => tokensOfTool(callable(listed, revision)),
@@ -242,7 +242,7 @@ function toolCode(
       `export default tool({\nname: "${name}",\n` +
       `title: ${literal(shortLine(title, 80))},\n` +
       `description: ${literal(description)},\n` +
-      `${input}needs: { ${variable} },\n${isApproved ? APPROVAL : ""}` +
+      `${input}needs: { ${variable} },\n${isApproved ? APPROVAL_CODE : ""}` +
       `annotations: {\n${told}},\n` +
       `run: (${hasInput ? "input" : "_input"}, { needs }) =>\n` +
       `needs.${variable}.call(${literal(id)}${

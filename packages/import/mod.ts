@@ -22,9 +22,9 @@ import {
   MAX_UNCHOSEN_ITEMS,
   printItems,
   summary,
-  tick,
+  toggleItems,
 } from "./picks.ts";
-import { anotherSource, ImportProject, type NewFile } from "./project.ts";
+import { ImportProject, type NewFile, sayAnotherSource } from "./project.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
 const USAGE = `Usage: import SOURCE [--pick PATTERN … | --all] [--as NAME]
@@ -128,7 +128,7 @@ export async function importTools(
     .flatMap(({ id }) => known.get(id.replace(TEST_OF, "")) ?? []);
   const isOther = gone.length > 0 && had.length === 0;
   if (before && isOther && flags.as === undefined && !flags.check) {
-    throw usageFailure(anotherSource(before, "has none of its tools"));
+    throw usageFailure(sayAnotherSource(before, "has none of its tools"));
   }
   const more = flags.check
     ? []
@@ -240,7 +240,7 @@ function choose(
         "such as GET* tick, or untick what is ticked; Enter takes them:",
     )?.trim();
     if (!answer) return [...ticked];
-    const wrong = tick(source.items, ticked, answer);
+    const wrong = toggleItems(source.items, ticked, answer);
     terminal.print(wrong ?? printItems([...ticked]));
   }
 }

@@ -67,7 +67,11 @@ export const capital = (text: string) =>
 const COUNTS = new WeakMap<Set<string>, Map<string, number>>();
 
 /** Makes a name that is new in a set, and adds it to the set. */
-export function unique(name: string, among: Set<string>, mark = ""): string {
+export function uniqueName(
+  name: string,
+  among: Set<string>,
+  mark = "",
+): string {
   const counts = COUNTS.get(among) ?? new Map<string, number>();
   COUNTS.set(among, counts);
   let found = name;

@@ -28,8 +28,8 @@ import { securityOf } from "./security.ts";
 import { serverOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
-import { argumentsOf, BODY, toolCode } from "./tool_code.ts";
-import { descriptionOf, formatJson } from "./zod_code.ts";
+import { BODY_NAME, toolArguments, toolCode } from "./tool_code.ts";
+import { descriptionOf, schemaOfFormat } from "./zod_code.ts";
 
 export interface ApiItem extends ImportItem {
   operation: Operation;
@@ -41,7 +41,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   const title = shortLine(info.title ?? "API", 60);
   const { operations, left } = listOperations(document);
   const details = (operation: Operation, variable: string) =>
-    detailsOf(document, operation, new Set([BODY, variable]));
+    detailsOf(document, operation, new Set([BODY_NAME, variable]));
   const items = operations.map((operation) => ({
     ...operation,
     aliases: operation.operationId ? [operation.operationId] : [],
@@ -107,7 +107,7 @@ function checkServer(
 /** Estimates the tokens of a tool, from the JSON Schema that Zod will print. */
 function tokensOf(operation: Operation, details: Details): number {
   const { components } = details.schemas;
-  const members = [...argumentsOf(details)];
+  const members = [...toolArguments(details)];
   checkWrittenOut(members.map(([, { schema }]) => schema), components);
   const written = new Map<string, JsonObject>();
   const properties = members.map(([name, { schema }]) => [
@@ -154,7 +154,7 @@ function schemaJson(
   const own: JsonObject = { ...words };
   if (values !== undefined) own.enum = values;
   if (type !== undefined) own.type = type;
-  if (type === "string") Object.assign(own, formatJson(schema.format));
+  if (type === "string") Object.assign(own, schemaOfFormat(schema.format));
   if (safePattern(schema.pattern)) own.pattern = schema.pattern;
   if (items !== undefined) own.items = inside(items);
   if (type === "integer") own.minimum = Number.MIN_SAFE_INTEGER;

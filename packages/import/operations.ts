@@ -12,10 +12,10 @@ import {
   type ApiDocument,
   attempt,
   ImportError,
-  resolve,
+  resolveReference,
   shortLine,
 } from "./document.ts";
-import { camelCase, capital, snakeCase, unique } from "./names.ts";
+import { camelCase, capital, snakeCase, uniqueName } from "./names.ts";
 import { type PlainSchema, Schemas, shortText } from "./schema.ts";
 
 /** The methods of operations that tools can call. */
@@ -107,7 +107,7 @@ export function listOperations(
 
 /** Follows a reference. Undefined if it does not point to an object. */
 function found(document: ApiDocument, value: unknown): JsonObject | undefined {
-  const target = attempt(() => resolve(document, value));
+  const target = attempt(() => resolveReference(document, value));
   return isObject(target) ? target : undefined;
 }
 
@@ -132,7 +132,7 @@ function operationOf(
     id: `${method.toUpperCase()} ${path}`,
     method: method.toUpperCase(),
     path,
-    name: unique(name, names, "_"),
+    name: uniqueName(name, names, "_"),
     ...operationId && { operationId },
     group: typeof tag === "string" ? shortLine(tag, 60) : "",
     title: shortLine(summary, 60).replace(/\.$/, "") || words,
@@ -198,7 +198,7 @@ function parametersOf(
   const given = new Map<string, JsonObject>();
   for (const list of [item.parameters, raw.parameters]) {
     for (const entry of Array.isArray(list) ? list : []) {
-      const one = resolve(document, entry);
+      const one = resolveReference(document, entry);
       if (isObject(one)) given.set(`${one.in} ${one.name}`, one);
     }
   }
@@ -263,7 +263,9 @@ function parameterOf(
   if (one.deprecated === true && !required) return undefined;
   const [type, media] = Object.entries(Object(content))[0] ?? [];
   const schema = schemas.plain(
-    type === undefined ? one.schema : Object(resolve(document, media)).schema,
+    type === undefined
+      ? one.schema
+      : Object(resolveReference(document, media)).schema,
   );
   const words = shortText(one.description);
   const example = one.example ?? firstExample(document, one.examples);
@@ -298,7 +300,7 @@ function parameterOf(
  */
 function argumentOf(name: string, place: string, names: Set<string>): string {
   const own = camelCase(name);
-  return unique(names.has(own) ? `${place}${capital(own)}` : own, names);
+  return uniqueName(names.has(own) ? `${place}${capital(own)}` : own, names);
 }
 
 function firstExample(document: ApiDocument, examples: unknown): unknown {

@@ -151,7 +151,7 @@ export function printItems(
  * answer has numbers and ranges such as `1-3 7`, or a pattern. Returns an error
  * message if the answer was not understood.
  */
-export function tick<I extends ImportItem>(
+export function toggleItems<I extends ImportItem>(
   items: readonly I[],
   ticked: Set<I>,
   answer: string,

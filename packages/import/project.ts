@@ -30,7 +30,7 @@ const settingsIn = (text: string) =>
   );
 
 /** Says that a service may have been made of another source. */
-export const anotherSource = (
+export const sayAnotherSource = (
   { path, service, url, own = "" }: ImportedFile,
   words: string,
 ) =>
@@ -140,7 +140,7 @@ export class ImportProject {
     throw usageFailure(
       others.length > 0
         ? `It was imported as ${names}: add --as NAME.`
-        : anotherSource(it, `has the same title and the address ${address}`),
+        : sayAnotherSource(it, `has the same title and the address ${address}`),
     );
   }
 

@@ -6,7 +6,7 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
 import { SCOPE_TOKEN } from "../../src/authoring/scope.ts";
-import { type ApiDocument, resolve, shortLine } from "./document.ts";
+import { type ApiDocument, resolveReference, shortLine } from "./document.ts";
 import type { Operation } from "./operations.ts";
 import { shortText } from "./schema.ts";
 
@@ -130,7 +130,7 @@ const securitySchemesOf = ({ root }: ApiDocument) =>
 function schemesOf(document: ApiDocument): Map<string, Scheme> {
   const known = new Map<string, Scheme>();
   for (const [name, entry] of Object.entries(securitySchemesOf(document))) {
-    const given = resolve(document, entry);
+    const given = resolveReference(document, entry);
     const scheme = isObject(given) && schemeOf(document, name, given);
     if (scheme) known.set(name, scheme);
   }

@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isPublicAddress } from "../../src/core/auth/clients/fetch_bounds.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { type ApiDocument, ImportError, shortLine } from "./document.ts";
-import { snakeCase, unique } from "./names.ts";
+import { snakeCase, uniqueName } from "./names.ts";
 
 /** A variable in a URL. The operator of the API chooses its value. */
 export interface ServerVariable {
@@ -124,7 +124,11 @@ function variablesOf(server: JsonObject): ServerVariable[] {
     const choices = isObject(given) && Array.isArray(given.enum)
       ? given.enum.map(String).filter((it) => VALUE.test(it))
       : [];
-    const code = unique(snakeCase(name).toUpperCase() || "PART", taken, "_");
+    const code = uniqueName(
+      snakeCase(name).toUpperCase() || "PART",
+      taken,
+      "_",
+    );
     if (VALUE.test(value)) return [{ name, code, value, choices }];
     throw new ImportError(
       `The server's variable ${name} has no usual value: add --url https://….`,

@@ -9,7 +9,13 @@ import { isAddress } from "../../src/authoring/personal_key.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { isSameSite } from "../../src/core/net/site.ts";
 import { shortLine } from "./document.ts";
-import { literal, memberCode, objectCode, snakeCase, unique } from "./names.ts";
+import {
+  literal,
+  memberCode,
+  objectCode,
+  snakeCase,
+  uniqueName,
+} from "./names.ts";
 import type { Scheme, Security } from "./security.ts";
 import {
   notAnApiAddress,
@@ -131,7 +137,7 @@ function sentAlong(
   isOnly: boolean,
 ): SentAlong[] {
   const own = isOnly ? "" : snakeCase(scheme.name, 40).toUpperCase();
-  const end = unique(own || "KEY", taken, "_");
+  const end = uniqueName(own || "KEY", taken, "_");
   const setting = `${name.toUpperCase()}_${end}`;
   if ("parameter" in scheme) {
     const place = scheme.kind === "query" ? "query" : "cookies";

@@ -23,10 +23,10 @@ import type { ToolFiles } from "./source.ts";
 import { ZodCode } from "./zod_code.ts";
 
 /** The name of the argument that becomes a request's body. */
-export const BODY = "body";
+export const BODY_NAME = "body";
 
 /** The source lines for a tool whose calls a person must approve. */
-export const APPROVAL =
+export const APPROVAL_CODE =
   "// A person approves each call: take this out if they need not.\napproval: {},\n";
 
 export function toolCode(
@@ -38,7 +38,7 @@ export function toolCode(
 ): ToolFiles {
   const { variable } = service;
   const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
-  const schemas = argumentsOf(details);
+  const schemas = toolArguments(details);
   const { consts, notes, input, cast } = inputCode(
     schemas,
     details.schemas,
@@ -62,7 +62,7 @@ export function toolCode(
       `description: ${literal(operation.description)},\n${input}` +
       `${given}: { ${variable} },\n` +
       (service.keys ? `settings: ${service.keys},\n` : "") +
-      (operation.method === "DELETE" ? APPROVAL : "") +
+      (operation.method === "DELETE" ? APPROVAL_CODE : "") +
       `annotations: {\nreadOnlyHint: ${isSafe},\n` +
       `destructiveHint: ${!isSafe},\n` +
       `idempotentHint: ${isIdempotent},\nopenWorldHint: true,\n},\n` +
@@ -111,7 +111,7 @@ export function inputCode(
   return { consts, notes: [...notes, ...left], input, cast };
 }
 
-export function argumentsOf(
+export function toolArguments(
   { parameters, body }: Details,
 ): Map<string, ToolArgument> {
   const found = new Map(
@@ -122,7 +122,7 @@ export function argumentsOf(
   );
   if (body) {
     const { schema, required } = body;
-    found.set(BODY, { schema, isOptional: !required });
+    found.set(BODY_NAME, { schema, isOptional: !required });
   }
   return found;
 }
@@ -187,16 +187,16 @@ function stylesOf({ styles, schema }: Body, { schemas }: Details) {
 
 function bodyCode(body: Body, details: Details): string {
   const styles = body.kind === "form" ? stylesOf(body, details) : [];
-  if (styles.length === 0) return BODY;
+  if (styles.length === 0) return BODY_NAME;
   const mark = body.required ? "" : "?.";
   const members = styles.map(([name, { style, options }]) => {
     const isBare = memberName(name) === name;
     const member = isBare
-      ? `${BODY}${mark || "."}${name}`
-      : `${BODY}${mark}[${literal(name)}]`;
+      ? `${BODY_NAME}${mark || "."}${name}`
+      : `${BODY_NAME}${mark}[${literal(name)}]`;
     return `${memberName(name)}: ${styledCode(member, style!, options, true)}`;
   });
-  return `{ ...${BODY}, ${members.join(", ")} }`;
+  return `{ ...${BODY_NAME}, ${members.join(", ")} }`;
 }
 
 /**
@@ -209,7 +209,7 @@ export function sampleInput(details: Details, all = false): JsonObject {
   const input: JsonObject = {};
   // An object without members would make an empty part of a path.
   const inPath = details.parameters.filter(({ place }) => place === "path");
-  for (const [name, { schema, isOptional }] of argumentsOf(details)) {
+  for (const [name, { schema, isOptional }] of toolArguments(details)) {
     if (isOptional && !all) continue;
     options.all = all || inPath.some(({ argument }) => argument === name);
     input[name] = sampleOf(schema, options);
@@ -229,8 +229,8 @@ export function requestOf(details: Details, input: JsonObject): ApiRequest {
     const values = (request[PLACES[place]] ??= {}) as JsonObject;
     values[name] = own;
   }
-  if (body && input[BODY] !== undefined) {
-    const value = input[BODY];
+  if (body && input[BODY_NAME] !== undefined) {
+    const value = input[BODY_NAME];
     const styles = body.kind === "form" ? stylesOf(body, details) : [];
     const members = styles.map(([name, { style, options }]) => [
       name,
@@ -274,10 +274,12 @@ function testCode(
   const input = sampleInput(details);
   const route = routeOf(operation, details);
   const answer = literal(details.answer);
-  const isChecked = details.body?.kind === "json" && BODY in input;
+  const isChecked = details.body?.kind === "json" && BODY_NAME in input;
   const answering = isChecked
     ? `async (request: Request) => {\n` +
-      `assert.deepEqual(await request.json(), ${literal(input[BODY])});\n` +
+      `assert.deepEqual(await request.json(), ${
+        literal(input[BODY_NAME])
+      });\n` +
       `return Response.json(answer);\n}`
     : "answer";
   // Keys in the address are the server's own, and not part of the call.

@@ -7,7 +7,13 @@
 import * as z from "zod";
 import type { JsonObject } from "../../src/core/json.ts";
 import { shortLine } from "./document.ts";
-import { camelCase, literal, nestingOf, objectCode, unique } from "./names.ts";
+import {
+  camelCase,
+  literal,
+  nestingOf,
+  objectCode,
+  uniqueName,
+} from "./names.ts";
 import { safePattern, textSample } from "./sample.ts";
 import { withFullStop } from "./operations.ts";
 import { type Components, type PlainSchema, subschemasOf } from "./schema.ts";
@@ -53,7 +59,7 @@ function uncheckedOf(schema: PlainSchema): string {
  * Returns the JSON Schema of a format in a list of tools, often with a long
  * pattern.
  */
-export function formatJson(format = ""): JsonObject {
+export function schemaOfFormat(format = ""): JsonObject {
   const [, schema] = FORMATS.get(format) ?? [];
   const { $schema: _, ...json } = schema ? z.toJSONSchema(schema) : {};
   return json;
@@ -123,7 +129,7 @@ export class ZodCode {
    */
   #shallow(code: string): string {
     if (nestingOf(code) < MAX_NESTING) return code;
-    const name = unique("part", this.taken);
+    const name = uniqueName("part", this.taken);
     return this.#define(name, code, this.#recursive.size > 0);
   }
 
@@ -275,7 +281,7 @@ export class ZodCode {
     let name = this.#names.get(key);
     if (name === undefined) {
       const own = camelCase(ref.split("/").at(-1)!, "schema");
-      name = unique(own, this.taken);
+      name = uniqueName(own, this.taken);
       this.#names.set(key, name);
       this.#define(name, this.#code(schema, isVariant), isRecursive);
     }

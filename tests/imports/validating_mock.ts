@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import type { Tool } from "../../src/mod.ts";
 import type { ApiDocument } from "../../packages/import/document.ts";
 import { detailsOf, listOperations } from "../../packages/import/operations.ts";
-import { BODY, sampleInput } from "../../packages/import/tool_code.ts";
+import { BODY_NAME, sampleInput } from "../../packages/import/tool_code.ts";
 import { testServer } from "../../packages/testing/mod.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 
@@ -135,7 +135,11 @@ export async function callTool(
   const env = { [`${service.toUpperCase()}_URL`]: mock.url };
   await using server = await testServer({ tools: [tool], env });
   const [variable] = Object.keys({ ...tool.needs, ...tool.services });
-  const details = detailsOf(document, operation, new Set([BODY, variable]));
+  const details = detailsOf(
+    document,
+    operation,
+    new Set([BODY_NAME, variable]),
+  );
   const send = (request: Request) => {
     const url = request.url.replace(api, mock.url);
     const { headers } = request;

@@ -3,7 +3,7 @@ import { parseOpenApi, readSource } from "../document.ts";
 import { importedTools } from "../../../tests/kit/imported_tools.ts";
 import type { z } from "../../../src/mod.ts";
 import { diffOf } from "../imported_file.ts";
-import { unique } from "../names.ts";
+import { uniqueName } from "../names.ts";
 import { openApiSource } from "../openapi.ts";
 import { documentOf, toolOf, Trial } from "./kit.ts";
 
@@ -531,7 +531,7 @@ Deno.test("very many operations of one operationId have names in a time that gro
     }
   }
   const names = new Counting(["a_2"]);
-  for (let nth = 0; nth < 1000; nth++) unique("a", names, "_");
+  for (let nth = 0; nth < 1000; nth++) uniqueName("a", names, "_");
   assert.deepEqual([...names].slice(0, 4), ["a_2", "a", "a_3", "a_4"]);
   assert.equal(names.size, 1001);
   assert(looks < 5000, `${looks}`);
