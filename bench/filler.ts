@@ -6,7 +6,10 @@
 import { randomId, seal } from "../src/core/crypto/crypto.ts";
 import { bindingOf } from "../src/core/oauth/grant.ts";
 import { CONSENT_TTL_SECONDS } from "../src/core/oauth/lifetimes.ts";
-import { CALLS, type LedgerEntry } from "../src/features/ledger/ledger.ts";
+import {
+  type LedgerEntry,
+  MAX_LEDGER_ENTRIES,
+} from "../src/features/ledger/ledger.ts";
 import { Database } from "../src/core/kv/database.ts";
 import { checkedKv } from "../src/core/kv/layout.ts";
 import { consentKey, ledgerKey, upstreamKey } from "../src/core/kv/keys.ts";
@@ -73,7 +76,7 @@ export async function fill(connections: number): Promise<string> {
     `${directory}/${name}.db`
   );
   await saveConnection(few, FEW_CALLS);
-  await saveConnection(full, CALLS);
+  await saveConnection(full, MAX_LEDGER_ENTRIES);
   (await Deno.openKv(partial)).close();
   copyRecords(partial, connections, {
     modelOf: (copy) => copy % FULL_LIST === 0 ? full : few,

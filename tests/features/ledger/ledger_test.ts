@@ -4,12 +4,12 @@ import { silentLogger } from "../../kit/log.ts";
 import { extendGrant } from "../../../src/core/oauth/grant.ts";
 import {
   addCall,
-  CALLS,
   type EndedCall,
   failuresFirst,
   type LedgerEntry,
   ledgerStore,
   listCalls,
+  MAX_LEDGER_ENTRIES,
 } from "../../../src/features/ledger/ledger.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { grantStore } from "../../../src/core/store/grants.ts";
@@ -75,7 +75,7 @@ Deno.test("listCalls() lets no number of calls push out what failed last", () =>
     ...call,
     outcome: "refused",
   }));
-  assert.equal(listCalls([...many, ...failures], 0).length, CALLS);
+  assert.equal(listCalls([...many, ...failures], 0).length, MAX_LEDGER_ENTRIES);
 });
 
 Deno.test("listCalls() keeps the latest forty, and ten older failures", () => {
@@ -95,7 +95,7 @@ Deno.test("addCall() keeps few, however many there are", () => {
   addCall(waiting, FAILED);
   for (const n of range(10_000)) {
     addCall(waiting, { ...WENT, tool: `tool-${n}`, at: NOW + n });
-    assert(waiting.length <= 2 * CALLS);
+    assert(waiting.length <= 2 * MAX_LEDGER_ENTRIES);
   }
   assert.equal(waiting[0].tool, "send");
   assert.equal(waiting.at(-1)!.tool, "tool-9999");
@@ -187,13 +187,13 @@ test.inMemory("a full ledger fits a value, and a commit takes as many as it shou
   const grants = await Promise.all(range(40).map(() => newGrant(kv)));
   const ledger = ledgerOn(kv);
   for (const { id } of grants) {
-    for (const n of range(CALLS)) {
+    for (const n of range(MAX_LEDGER_ENTRIES)) {
       ledger.note(id, call(`${n}`.padEnd(128, "x"), "internal_error"));
     }
   }
   await ledger.close();
   const lists = await ledgerOn(kv).list(grants.map(({ id }) => id));
-  assert(lists.every(({ length }) => length === CALLS));
+  assert(lists.every(({ length }) => length === MAX_LEDGER_ENTRIES));
 });
 
 test.inMemory("calls of more connections than are gathered are left out, and counted", async ({ kv }) => {
