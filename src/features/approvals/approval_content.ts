@@ -227,6 +227,11 @@ export function unknownResult(
   };
 }
 
+/** Tells the model that a call was cut off while it waited for its approval. */
+export function waitsIfCut(link: string): string {
+  return `This was not run, and still waits for its approval. Show the person this link as it is. When it is answered, call it again with the same arguments:\n\n${link}`;
+}
+
 /** Tells the model that an approved run was cut off. */
 export function begunIfCut(address: string): string {
   return `Its approved run had begun, and may have been done. The same is not run again until the person has looked, and says so on this page. Show them its link as it is:\n\n${address}`;

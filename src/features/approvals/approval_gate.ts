@@ -18,6 +18,7 @@ import { canonicalJson } from "../../core/json.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { PersonRefusal } from "../../core/mcp/exchange/failure.ts";
 import type { ApproveRun, ToolRun } from "../../core/mcp/exchange/engine.ts";
+import { isCutOff } from "../../core/mcp/exchange/running.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../work/journal.ts";
@@ -214,16 +215,16 @@ export function approvalGate(
       await end(result.isError ? "tool_error" : "ok", result);
       return result;
     } catch (error) {
+      const { signal } = context;
       // The run was interrupted: its approval can be used again, or its end is
       // not known.
       if (work.authorCode?.reason !== undefined) throw error;
-      await (error instanceof ToolError
-        ? end("tool_error", errorResult(error.message))
-        : end(
-          context.signal.aborted && errorNameOf(error) === "AbortError"
-            ? "cancelled"
-            : "failed",
-        ));
+      if (error instanceof ToolError) {
+        await end("tool_error", errorResult(error.message));
+      } else if (!isCutOff(signal)) {
+        const isObeyed = signal.aborted && errorNameOf(error) === "AbortError";
+        await end(isObeyed ? "cancelled" : "failed");
+      }
       throw error;
     }
   };

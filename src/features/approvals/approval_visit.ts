@@ -18,6 +18,7 @@ import {
   askingWords,
   begunIfCut,
   type UnknownOutcome,
+  waitsIfCut,
 } from "./approval_content.ts";
 import type { CallApprovals } from "./approval_store.ts";
 import { isTakenBack } from "./approver.ts";
@@ -212,11 +213,13 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   async waitFor(
-    { wait }: OpenPage,
+    { wait, address, message }: OpenPage,
     signal: AbortSignal,
     milliseconds?: number,
   ): Promise<Verdict | undefined> {
-    const { approvals } = this;
+    const { approvals, work } = this;
+    // The approval of a plain task ends with the task.
+    if (!this.#isTask) work.ifCut = waitsIfCut(`${message}\n${address}`);
     const open = wait as unknown as CallApproval;
     const left = (open.approval.closesAt! - approvals.now()) * 1000;
     const most = Math.min(left, milliseconds ?? Infinity);

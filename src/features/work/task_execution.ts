@@ -14,6 +14,7 @@ import { abortSafely } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import {
   LIVE_MILLISECONDS,
+  PERMISSION_ENDED,
   STOPPING,
 } from "../../core/mcp/exchange/running.ts";
 import { durableRun } from "./journal.ts";
@@ -149,7 +150,8 @@ export class TaskExecution {
     const stopWatching = this.#watch((ending) => {
       if (signal.aborted) return;
       this.#onAbort = ending;
-      this.fire("The task has ended");
+      const isCut = ending === EXPELLED && !this.claim;
+      this.fire(isCut ? PERMISSION_ENDED : "The task has ended");
     });
     const run = async () => {
       signal.throwIfAborted();

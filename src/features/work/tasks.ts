@@ -49,6 +49,7 @@ import {
   textKeysOf,
 } from "../../core/kv/texts.ts";
 import { RpcCode } from "../../core/errors.ts";
+import { cutOffText } from "../../core/mcp/exchange/running.ts";
 import type { JsonObject } from "../../core/json.ts";
 import {
   type Claim,
@@ -268,8 +269,7 @@ export const DIED = {
 
 /** Adds the text for the model to the error of a run that was cut off. */
 export function cutOff<T extends { message: string }>(error: T, more?: string) {
-  const { message } = error;
-  return { ...error, message: more ? `${message}. ${more}` : message };
+  return { ...error, message: cutOffText(error.message, more) };
 }
 
 type WorkRecords = Awaited<ReturnType<typeof readWork>>;

@@ -1,7 +1,7 @@
-/** Approvals of plain tasks whose process dies or stops. */
+/** Approvals of calls and plain tasks whose process dies or stops. */
 import assert from "node:assert/strict";
 import { type Context, tool, z } from "../../../src/mod.ts";
-import { resultOf } from "../../kit/answer.ts";
+import { Events, resultOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import type { HeadersOf, Json } from "../../kit/message.ts";
@@ -10,7 +10,7 @@ import { BASE_URL, type Sender } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
-import { FORMS, linkOf, open, press } from "./approving.ts";
+import { FORMS, linkOf, open, OPENS, press } from "./approving.ts";
 
 const environment = {
   BASE_URL,
@@ -30,7 +30,7 @@ let begun = 0;
 const HANG = {
   input: z.object({ id: z.string() }),
   approval: { expiresIn: 600 },
-  run(_input: { id: string }, { signal }: Context) {
+  run(_input: { id: string }, { signal }: Pick<Context, "signal">) {
     begun++;
     return new Promise<string>((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
@@ -41,6 +41,13 @@ const HANG = {
 const tools = [
   tool({ name: "hang", task: "required", ...HANG }),
   tool({ name: "slow", handOver: 45, ...HANG }),
+  tool({
+    ...HANG,
+    name: "work",
+    task: { durable: true },
+    run: (input, context) =>
+      begun === 1 ? Promise.resolve("done") : HANG.run(input, context),
+  }),
 ];
 
 const capabilities = { ...FORMS, ...TASKS };
@@ -59,8 +66,11 @@ class Client {
   }
 
   /** Begins a task, and waits until it has a link or has ended. */
-  async begin(at: Sender): Promise<{ task: Json; link: string }> {
-    const params = { name: "hang", arguments: { id: "a" } };
+  async begin(
+    at: Sender,
+    name = "hang",
+  ): Promise<{ task: Json; link: string }> {
+    const params = { name, arguments: { id: "a" } };
     const { taskId } = await this.ask(at, "tools/call", params);
     let task: Json = {};
     let link: string | undefined;
@@ -180,3 +190,78 @@ for (const how of ["dies", "stops"] as const) {
     },
   );
 }
+
+for (const name of ["slow", "hang"]) {
+  for (const why of ["the server stops", "its connection is paused"]) {
+    testDeath(
+      `the end of an approved run of ${name} is not known if ${why}`,
+      async ({ time, server, client, dying, task, link: hangs }) => {
+        const isCall = name === "slow";
+        const params = { name, arguments: { id: "a" } };
+        const call = (at: Sender) => client.ask(at, "tools/call", params);
+        const link = isCall ? linkOf(await call(dying)) : hangs;
+        const visitor = await open(server, link);
+        await press(visitor, "approve");
+        const running = isCall ? call(dying) : undefined;
+        await until(() => begun === 1);
+        const isPaused = why !== "the server stops";
+        await visitor.look();
+        if (isPaused) await visitor.press("/account/pause");
+        else await dying[Symbol.asyncDispose]();
+        await until(() => time.tick(1) ?? dying.running === 0);
+        if (isPaused) await visitor.press("/account/resume");
+        const told = JSON.stringify(
+          await (running ?? endOf(client, server, time, task.taskId)),
+        );
+        // A paused connection gets no result of a call.
+        if (!isPaused || !isCall) {
+          assert(told.includes(link) && /may have been done/.test(told), told);
+        }
+        visitor.page = await visitor.browser.open(link);
+        assert.match(visitor.words, /begun, and its end is not known/);
+        await visitor.look("/calls");
+        assert.match(visitor.words, /End not known/);
+        const again = isCall
+          ? await call(server)
+          : (await client.begin(server)).task;
+        assert.match(JSON.stringify(again), /its end is not known/);
+        assert.equal(begun, 1);
+      },
+    );
+  }
+}
+
+testDeath(
+  "a call that waits for its approval gives the link as the server stops",
+  async ({ server, dying }) => {
+    const { headers } = await server.person();
+    const session = await dying.openSession({ headers, capabilities: OPENS });
+    const params = { name: "slow", arguments: { id: "d" } };
+    const events = new Events(await session.request("tools/call", params));
+    const { params: { url } } = await events.read();
+    await dying[Symbol.asyncDispose]();
+    assert.equal((await events.read()).method, "notifications/cancelled");
+    const { content: [{ text }] } = (await events.read()).result;
+    assert(text.startsWith("The server stops. This was not run"), text);
+    assert(text.includes(url), text);
+    assert.match((await open(server, url)).words, /Nothing has been done yet/);
+    assert.equal(begun, 0);
+  },
+);
+
+testDeath(
+  "durable work that is cut off outside a step as the server stops has the receipt of its end elsewhere",
+  async ({ time, server, client, dying }) => {
+    const { task, link } = await client.begin(dying, "work");
+    const visitor = await open(server, link);
+    await press(visitor, "approve");
+    await until(() => begun === 1);
+    await dying[Symbol.asyncDispose]();
+    time.tick(1);
+    await server.app.wake();
+    const { status, error } = await endOf(client, server, time, task.taskId);
+    assert.equal(status, "completed", JSON.stringify(error));
+    await visitor.look("/calls");
+    assert.match(visitor.words, /Approvals .* Done just now/);
+  },
+);

@@ -33,7 +33,7 @@ import {
   reportTask,
   warn,
 } from "./report.ts";
-import type { RunningCall } from "./running.ts";
+import { PERMISSION_ENDED, type RunningCall } from "./running.ts";
 import { RpcCode } from "../../errors.ts";
 
 class CallExecution {
@@ -104,11 +104,13 @@ class CallExecution {
 
   /** Ends the call with an error, because its caller's access has ended. */
   expel(): void {
-    const message =
-      "The session or permission of this call has ended, or is paused";
-    const error = { code: RpcCode.badRequest, message };
+    const error = { code: RpcCode.badRequest, message: PERMISSION_ENDED };
     const body = printError(this.call.message.id, error);
-    this.#endAtOnce(message, { outcome: "stopped", body, status: 403 });
+    this.#endAtOnce(PERMISSION_ENDED, {
+      outcome: "stopped",
+      body,
+      status: 403,
+    });
   }
 
   #endAtOnce(reason: string, ending: Ending): void {

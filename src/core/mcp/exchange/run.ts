@@ -23,6 +23,7 @@ import type { AdmittedRequest, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
 import { unreadBudget } from "./limits.ts";
 import { aboutOf } from "./report.ts";
+import { cutOffText } from "./running.ts";
 
 /**
  * Answers a request of one MCP method. Throwing is the same as returning `{
@@ -147,7 +148,9 @@ function failedEnding(call: Call, thrown: unknown): Ending {
     isTool: method === "tools/call",
     isStatusSent: call.responseIfMade?.hasStatus === true,
     http: { request, gate: engine.gate, stateless },
-    stopped: execution.isStopped ? execution.signal.reason.message : undefined,
+    stopped: execution.isStopped
+      ? cutOffText(execution.signal.reason.message, call.ifCut)
+      : undefined,
   }, (failure) => {
     const { result, outcome, refusal } = failure;
     if (!result) return errorEnding(failure, id);

@@ -28,6 +28,18 @@ const BEAT_MILLISECONDS = 200;
 export const LIVE_MILLISECONDS = 1000;
 
 export const STOPPING = "The server stops";
+export const PERMISSION_ENDED =
+  "The session or permission of this call has ended, or is paused";
+
+/** True if the server has ended the work of a signal, and not its client. */
+export function isCutOff({ reason }: AbortSignal): boolean {
+  return reason?.message === STOPPING || reason?.message === PERMISSION_ENDED;
+}
+
+/** Makes the text about work that was cut off. */
+export function cutOffText(reason: string, ifCut?: string): string {
+  return ifCut ? `${reason}. ${ifCut}` : reason;
+}
 
 const EXPIRED = "The access token of this subscription has expired";
 

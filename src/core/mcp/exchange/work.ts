@@ -241,7 +241,7 @@ export interface Work {
    * Call.putBack}.
    */
   putBack?: () => Promise<unknown>;
-  /** The text that the model also gets if an approved run is cut off. */
+  /** The text about an approval that the model also gets if work is cut off. */
   ifCut?: string;
   /** Logs advice for the author, once. */
   advise?(message: string): void;
