@@ -75,7 +75,8 @@ export interface SignInOptions {
 
 /**
  * Signs in to MCP servers. Sends nothing over http except to loopback, and
- * follows no redirect. Like `Client`, the class uses nothing of its module.
+ * follows no redirect. Like `Client`, the class uses nothing of its module; what
+ * it imports is not needed where a sign-in has one host, as at our own servers.
  */
 export class SignIn {
   /** @param url the URL of the resource: the MCP endpoint */

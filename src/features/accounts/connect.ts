@@ -21,7 +21,7 @@ import type { Found } from "../../core/kv/database.ts";
 import { signInFirst } from "../account_page/account_pages.ts";
 import { signedOut } from "../account_page/signed_in.ts";
 import { accountAuthorization } from "./account_authorization.ts";
-import { type ConnectVisit, formsOf } from "./connect_pages.ts";
+import { type ConnectVisit, formsOf, signInHostOf } from "./connect_pages.ts";
 import { connectFlow, labelOf } from "./connect_flow.ts";
 import { checkKey, KeyRefusal, parseKey } from "./pasted_key.ts";
 import { noWait } from "../questions/wait_pages.ts";
@@ -168,7 +168,7 @@ export function connectEndpoints(services: ConnectServices) {
         : props.connected.find(({ label = "" }) => label === connected);
       const content = account
         ? ConnectedPage({ ...props, account })
-        : ConnectPage(props);
+        : ConnectPage({ ...props, signInHost: await signInHostOf(found) });
       return page(c, content, { forms: formsOf(found) });
     },
 

@@ -22,17 +22,27 @@ import { CardPage, FactRow } from "../../core/pages/layout.tsx";
  * The page with the form and, after a refusal, its reason. Respond with `forms:
  * "self"`; with `"any"` if it leads to the service.
  */
-export function ConnectPage(props: ConnectProps & { refusal?: string }) {
-  const { title, host, help, scopes, connected } = props;
+export function ConnectPage(
+  props: ConnectProps & {
+    /** The host of the service's sign-in, if known. */
+    signInHost?: string;
+    refusal?: string;
+  },
+) {
+  const { title, host, help, scopes, connected, signInHost } = props;
   const token = scopes === undefined ? "key" : "token";
   return (
     <CardPage {...props} title={`Connect ${title}`}>
       <NothingKept {...props} />
       <p class="lead">
         Tools of this server will act at <strong>{host}</strong> as you
-        {scopes === undefined
-          ? <>, with a key of yours.</>
-          : <>. You allow it at {title}, which sends you back here.</>}
+        {scopes === undefined ? <>, with a key of yours.</> : (
+          <>
+            . You allow it at{" "}
+            {signInHost === undefined ? title : <strong>{signInHost}</strong>}
+            , which sends you back here.
+          </>
+        )}
       </p>
       <dl class="facts">
         <WhoAsks {...props} />

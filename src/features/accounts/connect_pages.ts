@@ -10,7 +10,7 @@ import {
   type OAuthAccount,
   titleOf,
 } from "../../authoring/account.ts";
-import { now } from "../../core/clock.ts";
+import { now, within } from "../../core/clock.ts";
 import { mintCsrf } from "../../core/http/browser.ts";
 import { scopesNotGiven } from "../../core/oauth/given_scopes.ts";
 import { personName } from "../../core/oauth/person.ts";
@@ -163,7 +163,12 @@ export function connectPages(services: ConnectServices) {
     refusal: string,
     status = 400,
   ): Promise<Response> {
-    const content = ConnectPage({ ...await propsOf(visit), refusal });
+    const signInHost = await signInHostOf(visit);
+    const content = ConnectPage({
+      ...await propsOf(visit),
+      signInHost,
+      refusal,
+    });
     return page(c, content, { forms: formsOf(visit), status });
   }
 
@@ -187,6 +192,21 @@ export function connectPages(services: ConnectServices) {
         : await refuse(c, visit, refusal, status);
     },
   };
+}
+
+/** The maximum time for which a page waits for another MCP server. */
+const MAX_WAIT_MILLISECONDS = 1000;
+
+/**
+ * Returns the host at which people sign in. Undefined if it is always the same,
+ * or if the service does not name it in time.
+ */
+export async function signInHostOf(
+  { client }: ConnectedService,
+): Promise<string | undefined> {
+  const finding = client?.findServer?.().catch(() => undefined);
+  const found = await within(MAX_WAIT_MILLISECONDS, finding);
+  return URL.parse(found?.authorizationEndpoint ?? "")?.host;
 }
 
 /**

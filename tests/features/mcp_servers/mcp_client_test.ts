@@ -28,6 +28,7 @@ import {
 } from "../../kit/mcp_through.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import type { OAuthServer } from "../../kit/sign_in.ts";
+import { HastyTimers } from "../../kit/timers.ts";
 import { until } from "../../kit/wait.ts";
 
 const PATH = "/connect/crm";
@@ -662,7 +663,7 @@ Deno.test("a code goes nowhere if the server names another page than the one to 
   assert.deepEqual(service.forms, []);
 });
 
-Deno.test("a person is told at which host the access is used that they allowed at another", async () => {
+Deno.test("a person is told at which host they allow the access, and then that it is used at another", async () => {
   await using service = new McpService();
   await using elsewhere = new McpService();
   for (
@@ -674,11 +675,26 @@ Deno.test("a person is told at which host the access is used that they allowed a
       issuers: [named.origin],
     });
     visitor.page = await visitor.browser.open(BASE_URL + PATH);
-    await visitor.press(PATH, { answer: "connect" });
     const [at, to] = [named, service].map((it) => new URL(it.origin).host);
+    assert.ok(visitor.words.includes(`You allow it at ${at} , which sends`));
+    await visitor.press(PATH, { answer: "connect" });
     const words = `You signed in at ${at} . ` +
       `The access that you allowed there is used at ${to} .`;
     assert.match(visitor.words, /You have allowed it/);
     assert.equal(visitor.words.includes(words), isTold, visitor.words);
   }
+});
+
+Deno.test("the page that leads to a server does not wait for one that is silent", async () => {
+  using _ = new HastyTimers([1000]);
+  await using service = new McpService();
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  await using server = await startThrough(service);
+  const visitor = await AccountVisitor.signIn(server, {
+    issuers: [service.origin],
+  });
+  service.answer = () => promise;
+  visitor.page = await visitor.browser.open(BASE_URL + PATH);
+  assert.match(visitor.words, /You allow it at Other, which sends you back/);
+  resolve(new Response(null, { status: 404 }));
 });
