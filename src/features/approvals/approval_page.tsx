@@ -49,6 +49,8 @@ interface ApprovalProps extends PageProps, ToolInWords {
   mayDecide: boolean;
   /** Undefined if a call or durable work has asked. */
   task?: AskingTaskState;
+  /** The base URL that durable work waits for, because no server has it. */
+  awaitedAddress?: string;
   /**
    * True if the server or the tool has changed since the call asked, and the
    * run has not begun.
@@ -337,12 +339,15 @@ function wordOf(approval: CallApproval): string {
 
 /** Describes in a sentence what became of an approval. */
 function stateInWords(
-  { approval, subject, isOutdated, task }: ApprovalProps,
+  { approval, subject, isOutdated, task, awaitedAddress }: ApprovalProps,
 ): string {
   const { state, answer, pageTask, approval: { begunAt, endedAt } } = approval;
   if (answer?.action === "decline") {
     return `${wordOf(approval)}. The app is told so.`;
   }
+  const goesOn = awaitedAddress === undefined
+    ? "goes on by itself"
+    : `goes on once the server has its address ${awaitedAddress} again`;
   if (state === "answered") {
     if (begunAt !== undefined) {
       const next = isOutdated ? OUTDATED : "It begins again with the answer.";
@@ -350,7 +355,7 @@ function stateInWords(
     }
     if (isOutdated) return `Approved, but nothing has begun. ${OUTDATED}`;
     if (task) return TASKS[task];
-    if (pageTask !== undefined) return "Approved. The work goes on by itself.";
+    if (pageTask !== undefined) return `Approved. The work ${goesOn}.`;
     return approval.subject === subject
       ? "Approved. It begins when the app goes on: if it does not go on by itself, ask it to try again."
       : "Approved. It begins when the app goes on.";
@@ -359,7 +364,7 @@ function stateInWords(
     return endInWords(approval.approval) ?? "It has ended.";
   }
   return isDurable(approval)
-    ? "It has begun, and goes on by itself."
+    ? `It has begun, and ${goesOn}.`
     : "It has begun, and its end is not known yet.";
 }
 
@@ -372,7 +377,8 @@ function AnswerOf(props: ApprovalProps) {
   const reason = answer?.action === "decline" ? answer.reason : undefined;
   const isGood = state === "used"
     ? approval.outcome === "ok"
-    : reason === undefined && !isOutdated && (task ?? "runs") === "runs";
+    : reason === undefined && !isOutdated && (task ?? "runs") === "runs" &&
+      props.awaitedAddress === undefined;
   return (
     <>
       <p class={isGood ? "note good" : "note"} role="status">

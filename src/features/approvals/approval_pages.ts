@@ -67,6 +67,15 @@ export function approvalEndpoints(services: AccountPageServices) {
   }
 
   /**
+   * Returns the base URL that durable work waits for. Undefined if the server
+   * has it.
+   */
+  function awaitedAddress({ taskAddress }: CallApproval): string | undefined {
+    const { addresses } = approvalTools.get(services.server)!;
+    return addresses().includes(taskAddress ?? "") ? undefined : taskAddress;
+  }
+
+  /**
    * Returns the passkeys with which a person can approve. Undefined if the tool
    * asks for no passkey.
    */
@@ -150,6 +159,7 @@ export function approvalEndpoints(services: AccountPageServices) {
         now: now(clock),
         mayDecide: !approval.isPaused && mayDecide(approval, approver),
         task: await stateOfAskingTask(database, approval),
+        awaitedAddress: awaitedAddress(approval),
         isOutdated: approval.state !== "used" && await isOutdated(approval),
         passkey: passkey?.isNeeded ? passkey : undefined,
         mayRemember: !!offers(approval) &&

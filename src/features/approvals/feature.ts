@@ -41,8 +41,10 @@ function addition(): CatalogueAddition {
 export const approvalsFeature: OnAccountPage = {
   name: "approvals",
   accountPage: () => import("./on_account_page.ts"),
-  open(server, { catalogue }) {
-    approvalTools.set(server, catalogue);
+  open(server, { catalogue, sites }) {
+    const { tools, serverInfo } = catalogue;
+    const addresses = () => sites.addresses();
+    approvalTools.set(server, { tools, serverInfo, addresses });
     async function faults() {
       const tools = [...catalogue.tools.values()];
       if (!tools.some(({ approval }) => approval)) return [];

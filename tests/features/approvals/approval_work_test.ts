@@ -14,9 +14,12 @@ import {
 import { tool, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 import { resultOf } from "../../kit/answer.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { browserOf } from "../../kit/browser.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { atomicWith, kvWith } from "../../kit/kv.ts";
+import { BASE_URL } from "../../kit/server.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
@@ -384,4 +387,40 @@ Deno.test("isToBeDecided() lets no one approve a task after a refusal, which has
     const approval = { ...refused, ...changes } as never;
     assert.equal(isToBeDecided(approval), expected, JSON.stringify(changes));
   }
+});
+
+Deno.test("the page at another address says that work waits for the old one", async () => {
+  ran = [];
+  await using kv = await openTestKv();
+  const { provider, address } = await (async () => {
+    await using server = await startOAuthServer({ kv, ...TOOLS });
+    const { headers } = await server.person();
+    const input = { name: "x" };
+    const of = { headers, name: "archive", input };
+    const { statusMessage } = await followTask(server, of);
+    const address = /\/approve\/[\w-]{43}/.exec(statusMessage)![0];
+    return { provider: server.provider, address };
+  })();
+  const baseUrl = "https://elsewhere.example.com";
+  await using renamed = await startOAuthServer({
+    kv,
+    ...TOOLS,
+    baseUrl,
+    provider,
+  });
+  const browser = browserOf(renamed, { baseUrl });
+  const visitor = new AccountVisitor(
+    browser,
+    await browser.open(baseUrl + address),
+  );
+  await visitor.press("/account/sign-in");
+  await press(visitor, "approve");
+  assert.match(
+    visitor.words,
+    /Approved\. The work goes on once the server has its address http:\/\/127\.0\.0\.1:3000 again\./,
+  );
+  await using server = await startOAuthServer({ kv, ...TOOLS, provider });
+  const back = await open(server, `${BASE_URL}${address}`);
+  assert.match(back.words, /goes on by itself/);
+  await until(() => ran.length > 0);
 });
