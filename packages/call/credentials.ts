@@ -124,10 +124,12 @@ export class Credentials {
     }
   }
 
-  async #signIn({ isStepUp, scope, metadataUrl }: Refusal): Promise<void> {
+  /** @param isNew true to register a new client */
+  async #signIn(refusal: Refusal, isNew = false): Promise<void> {
+    const { isStepUp, scope, metadataUrl } = refusal;
     const { url, clientId, file, show, signal } = this.options;
     const kept = await this.#kept;
-    const registration = kept?.registration;
+    const registration = isNew ? undefined : kept?.registration;
     await using receiver = listenForRedirect(registration?.redirectUri);
     const { redirectUri } = receiver;
     // A client is used again only if the server surely knows it. For an unknown
@@ -158,6 +160,12 @@ export class Credentials {
     });
     show(request.url);
     const response = await receiver.response(request.state, signal);
+    // Some servers give a client no other scopes than those it was registered
+    // for.
+    const isLimited = response.get("error") === "invalid_scope";
+    if (isLimited && isKnown && clientId === undefined) {
+      return await this.#signIn(refusal, true);
+    }
     const tokens: Tokens = await SignIn.finish(
       request,
       response,

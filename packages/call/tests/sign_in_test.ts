@@ -99,10 +99,13 @@ class Home implements AsyncDisposable {
 }
 
 /**
- * Signs in as the person in front of a browser. Returns what the person saw.
+ * Signs in as the person in front of a browser, at the address that was told as
+ * the `nth`. Returns the address.
  */
-async function approve(running: Running): Promise<URL> {
-  const [, address] = await running.reported(/Sign in here: (\S+)\n/);
+async function approve(running: Running, nth = 1): Promise<URL> {
+  const [, address] = await running.reported(
+    new RegExp(`(?:Sign in here: (\\S+)\n[^]*){${nth}}`),
+  );
   const browser = new Browser(() => fetch);
   const consent = await browser.open(address);
   const signIn = await browser.press(consent, "decision", "approve");
@@ -170,6 +173,30 @@ Deno.test("call asks for one more scope when a tool needs it, and keeps the othe
   const after = await home.kept();
   assert.equal(after.registration.clientId, before.registration.clientId);
   assert.equal((await home.call("read")).out, "read\n");
+});
+
+Deno.test("call registers anew where its client may not ask for one more scope", async () => {
+  await using home = await Home.open();
+  await home.signIn("read");
+  const { registration } = await home.kept();
+  const running = home.start("write");
+  const [, address] = await running.reported(/Sign in here: (\S+)\n/);
+  const { searchParams: asked } = new URL(address);
+  assert.equal(asked.get("client_id"), registration.clientId);
+  const refused = new URL(asked.get("redirect_uri")!);
+  refused.searchParams.set("state", asked.get("state")!);
+  refused.searchParams.set("error", "invalid_scope");
+  await (await fetch(refused)).body?.cancel();
+  const again = await approve(running, 2);
+  const { code, out, err } = await running.ended;
+  assert.deepEqual({ code, out }, { code: 0, out: "written\n" }, err);
+  const after = await home.kept();
+  assert.equal(
+    again.searchParams.get("client_id"),
+    after.registration.clientId,
+  );
+  assert.notEqual(after.registration.clientId, registration.clientId);
+  assert.equal(again.searchParams.get("scope"), asked.get("scope"));
 });
 
 Deno.test("call refreshes a token that ends, or that the server no longer takes", async () => {
