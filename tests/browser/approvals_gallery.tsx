@@ -63,6 +63,7 @@ export async function approvalsGallery(
   approvalTools.set(server, {
     tools: new Map([["refund", offering as never]]),
     serverInfo: { name: "test", version: "1" },
+    addresses: () => [],
   });
   const services = {
     server,
