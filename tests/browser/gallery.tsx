@@ -46,7 +46,7 @@ import { ConnectPage } from "../../src/features/accounts/connect_page.tsx";
 import { TokenSection } from "../../src/features/account_page/token_section.tsx";
 import { failuresFirst } from "../../src/features/ledger/ledger.ts";
 import { DevSignInPage } from "../../src/core/provider/dev/dev_sign_in_page.tsx";
-import { ErrorPage, wordsFor } from "../../src/core/pages/error_page.tsx";
+import { ErrorPage, errorWords } from "../../src/core/pages/error_page.tsx";
 import { LandingPage } from "../../src/features/landing/landing_page.tsx";
 import {
   OperatorAttempts,
@@ -1092,7 +1092,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         serverTitle={serverTitle}
         about={ABOUT}
         reference="nR3xk1v0aQ2m"
-        {...wordsFor(error, {
+        {...errorWords(error, {
           status: 400,
           base: "",
           method: "GET",

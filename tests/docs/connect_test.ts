@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { OAuthError } from "../../src/core/errors.ts";
-import { wordsFor } from "../../src/core/pages/error_page.tsx";
+import { errorWords } from "../../src/core/pages/error_page.tsx";
 import { REPOSITORY } from "../kit/process.ts";
 
 /** Errors as the server throws them, by their sign on the page. */
@@ -33,7 +33,7 @@ Deno.test("docs/connect.md has the cure that the page of an error has", async ()
   for (const [sign, error] of Object.entries(ERRORS)) {
     const row = page.split("\n").find((line) => line.startsWith(`| ${sign} `));
     assert(row, `docs/connect.md has no row for ${sign}`);
-    const { move } = wordsFor(error, {
+    const { move } = errorWords(error, {
       status: error.status,
       base: "",
       method: "GET",

@@ -173,7 +173,7 @@ function subjectOf(item: Tool | Resource | Prompt): string {
 }
 
 /** Sorts complaints in the order of their definitions. */
-export function inOrder(
+export function sortComplaints(
   definitions: ServerDefinitions,
   complaints: readonly string[],
 ): string[] {
@@ -213,7 +213,7 @@ export function compileDefinitions(
   compilation.addAdditions(definitions);
   const { complaints } = compilation;
   if (complaints.length > 0) {
-    throw new CatalogueError(inOrder(definitions, complaints));
+    throw new CatalogueError(sortComplaints(definitions, complaints));
   }
   return compilation;
 }

@@ -35,7 +35,9 @@ export function clientAddress(
   trusted: readonly Network[],
 ): Address | undefined {
   const address = peer === undefined ? undefined : parseAddress(peer);
-  if (address === undefined || !isTrusted(address, trusted)) return address;
+  if (address === undefined || !isTrustedProxy(address, trusted)) {
+    return address;
+  }
   const found = [
     [headers.get("forwarded"), forwardedHop] as const,
     [headers.get("x-forwarded-for"), hop] as const,
@@ -82,7 +84,7 @@ function lastUntrusted(
     const address = parse(text);
     if (address === undefined) return last;
     last = address;
-    if (!isTrusted(address, trusted)) return last;
+    if (!isTrustedProxy(address, trusted)) return last;
   }
   return last;
 }
@@ -134,7 +136,7 @@ function isEscaped(header: string, index: number): boolean {
   return (index - first) % 2 === 1;
 }
 
-export function isTrusted(
+export function isTrustedProxy(
   address: Address,
   trusted: readonly Network[],
 ): boolean {
@@ -210,6 +212,6 @@ export function isOfUnnamedProxy(
     return false;
   }
   const address = peer === undefined ? undefined : parseAddress(peer);
-  return address !== undefined && isTrusted(address, NEAR) &&
-    !isTrusted(address, trusted);
+  return address !== undefined && isTrustedProxy(address, NEAR) &&
+    !isTrustedProxy(address, trusted);
 }

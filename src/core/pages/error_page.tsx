@@ -60,7 +60,7 @@ export function errorPage(
   const status = error instanceof OAuthError || error instanceof HttpError
     ? error.status
     : 500;
-  const words = wordsFor(error, {
+  const words = errorWords(error, {
     status,
     base: basePathOf(baseUrl),
     method: c.req.method,
@@ -69,7 +69,7 @@ export function errorPage(
   return page(c, ErrorPage({ ...props, ...words }), { status });
 }
 
-export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
+export function errorWords(error: Error, refused: RefusedRequest): ErrorWords {
   const isRefusal = error instanceof OAuthError || error instanceof HttpError;
   const words = isRefusal && error.situation
     ? situationWords(

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isOpen } from "../settings/auth.ts";
+import { isOpenToAll } from "../settings/auth.ts";
 import type { Config } from "../settings/config.ts";
 import { callbackAt } from "../settings/providers.ts";
 import { printDatabase } from "../settings/server.ts";
@@ -33,7 +33,7 @@ export function warnOfSettings(
   // A server on loopback needs no warnings, unless `BASE_URL` is public: then a
   // proxy or a tunnel forwards requests to it.
   if (!deployed && !isPublic && isLoopback({ hostname: host })) return;
-  if (isOpen(auth)) {
+  if (isOpenToAll(auth)) {
     log.warning(
       "Everyone who reaches this server may use it: set AUTH_STRATEGY",
     );

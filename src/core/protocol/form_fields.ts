@@ -6,7 +6,7 @@
  * @see MCP 2026-07-28, Elicitation, Requested Schema
  */
 import { isObject, type JsonObject } from "../json.ts";
-import { faultOf, type TextBounds } from "./text_format.ts";
+import { type TextBounds, textFault } from "./text_format.ts";
 
 /** An option that a person may choose. */
 interface FormOption {
@@ -145,7 +145,7 @@ export function contentOfForm(
 /**
  * Returns the name of one option's checkbox in a field with several options.
  */
-export function boxOf({ entry }: FormField, index: number): string {
+export function checkboxName({ entry }: FormField, index: number): string {
   return `${entry}.${index}`;
 }
 
@@ -156,7 +156,7 @@ function valueOf(
   if (field.kind === "box") return entryOf(field.entry) !== undefined;
   if (field.kind === "some") {
     const isChosen = (_: FormOption, index: number) =>
-      entryOf(boxOf(field, index)) !== undefined;
+      entryOf(checkboxName(field, index)) !== undefined;
     return choiceOf(field, field.options.filter(isChosen));
   }
   const entry = entryOf(field.entry);
@@ -203,7 +203,7 @@ function parseEntry(
   if (field.kind === "number") return parseNumber(field, entry);
   // HTML forms send line breaks as CRLF.
   const text = entry.replaceAll("\r\n", "\n");
-  const fault = faultOf(text, field);
+  const fault = textFault(text, field);
   if (fault !== undefined) throw new FormEntryError(title, fault);
   return text;
 }

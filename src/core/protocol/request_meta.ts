@@ -55,7 +55,7 @@ export function isLoggingLevel(value: unknown): value is LoggingLevel {
   return LOGGING_LEVELS.includes(value as LoggingLevel);
 }
 
-export function levels(): string {
+export function levelWords(): string {
   return `one of ${LOGGING_LEVELS.join(", ")}`;
 }
 
@@ -145,7 +145,7 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const logLevel = meta[Meta.logLevel];
   if (logLevel !== undefined && !isLoggingLevel(logLevel)) {
     throw malformed(
-      `${Meta.logLevel} must be ${levels()}, not ${quoted(logLevel)}`,
+      `${Meta.logLevel} must be ${levelWords()}, not ${quoted(logLevel)}`,
     );
   }
   return { clientInfo, clientCapabilities, logLevel };

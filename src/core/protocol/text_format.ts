@@ -54,7 +54,7 @@ function isDay(day: string): boolean {
 }
 
 /** Says how a text breaks its bounds; undefined if it does not. */
-export function faultOf(
+export function textFault(
   text: string,
   { format = "", minLength = 0, maxLength = Infinity }: TextBounds,
 ): string | undefined {

@@ -6,7 +6,7 @@
 import { clientAddress, type ConnectionInfo } from "../http/client_address.ts";
 import { logFailure, type Logger, newReference } from "../log/log.ts";
 import type { OpenedServer } from "../store/opened_server.ts";
-import { type AuthConfig, isOpen } from "../settings/auth.ts";
+import { type AuthConfig, isOpenToAll } from "../settings/auth.ts";
 import { ConfigError } from "../settings/complaint.ts";
 import { checkLayoutOf } from "../kv/layout.ts";
 import { reuseConnections } from "../net/send_once.ts";
@@ -148,7 +148,7 @@ export class ServerSite {
  * loaded by the first call.
  */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
-  if (isOpen(auth)) return openGate;
+  if (isOpenToAll(auth)) return openGate;
   if (auth.oauth || auth.jwt) return lazyGate(load);
   const gate = gateOfDoors(staticDoors(auth));
   return auth.anonymous

@@ -11,7 +11,7 @@ import {
   CatalogueError,
   compileDefinitions,
   DEFINITIONS,
-  inOrder,
+  sortComplaints,
 } from "../catalogue/compiled_definitions.ts";
 import type { Feature } from "./feature.ts";
 import { SERVER_OPTIONS, type ServerOptions } from "./server_options.ts";
@@ -68,7 +68,7 @@ export class StartFaults {
       ? new ConfigError(wrong, [...this.#notes])
       : undefined;
     if (found.length === 0) throw settings;
-    throw new CatalogueError(inOrder(sound, found), settings);
+    throw new CatalogueError(sortComplaints(sound, found), settings);
   }
 }
 

@@ -34,7 +34,9 @@ export interface AuthConfig {
 }
 
 /** True if everyone who can reach the server may call. */
-export function isOpen({ oauth, jwt, bearer, apiKey }: AuthConfig): boolean {
+export function isOpenToAll(
+  { oauth, jwt, bearer, apiKey }: AuthConfig,
+): boolean {
   return !(oauth || jwt || bearer || apiKey);
 }
 
@@ -125,7 +127,7 @@ export function parseAuth(
   if (settings.read(AUTH.AUTH_ANONYMOUS)) {
     auth.anonymous = true;
     // Without a strategy, scopes would stop callers who have no way to sign in.
-    if (isOpen(auth)) {
+    if (isOpenToAll(auth)) {
       settings.complain(AUTH.AUTH_ANONYMOUS, {
         got: settings.text(AUTH.AUTH_ANONYMOUS),
         wants: "an AUTH_STRATEGY by which callers can become known",

@@ -7,9 +7,9 @@ import type { Client } from "../oauth/client.ts";
 import { parseConfiguredClients } from "../oauth/configured_client.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import {
+  anyText,
   listOf,
   lowerCase,
-  text,
   textMatching,
   TRUE_OR_FALSE,
 } from "./shapes.ts";
@@ -19,7 +19,7 @@ export const CLIENTS = settingsOf({
     words:
       "Clients that you set up: a JSON array, or the path of a file with " +
       "one. See docs/machines.md.",
-    shape: text("a JSON array of clients, or the path of a file with one"),
+    shape: anyText("a JSON array of clients, or the path of a file with one"),
     fix: "Use the names of RFC 7591, such as client_id and redirect_uris, or " +
       "the path of a file, such as data/clients.json",
   },

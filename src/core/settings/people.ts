@@ -19,9 +19,9 @@ import { PROVIDER } from "./provider.ts";
 import { renameFor } from "./providers.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import {
+  anyText,
   ENCRYPTION_KEYS,
   listOf,
-  text,
   type TextShape,
   wholeNumber,
 } from "./shapes.ts";
@@ -77,7 +77,9 @@ export const PEOPLE_SETTINGS = settingsOf({
       "tool=scope`; `*` matches any letters. With a scope someone else " +
       "approves, to whom `OAUTH_PERMISSIONS` gives it; `+passkey` at the " +
       "end requires one. See docs/approvals.md.",
-    shape: text("entries tool=caller or tool=scope, separated by semicolons"),
+    shape: anyText(
+      "entries tool=caller or tool=scope, separated by semicolons",
+    ),
     unset: "only the tools whose authors ask for it",
     example: "delete_*=caller; refund=pay:approve",
   },
@@ -87,7 +89,7 @@ export const PEOPLE_SETTINGS = settingsOf({
       "subject, a verified e-mail address, `@domain`, `group:`, `role:`, " +
       "`org:` or `team:` with a name, or `*`; a scope may be `*`. See " +
       "docs/access.md.",
-    shape: text("entries who=scope scope, separated by semicolons"),
+    shape: anyText("entries who=scope scope, separated by semicolons"),
     unset: "everyone everything",
     example: "@example.com=*; group:staff=*",
   },

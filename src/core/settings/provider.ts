@@ -11,13 +11,13 @@ import {
 import type { Exposure } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import {
+  anyText,
   ISSUER_URL,
   listOf,
   lowerCase,
   oneOf,
   refuseText,
   SERVER_URL,
-  text,
   textMatching,
 } from "./shapes.ts";
 
@@ -64,13 +64,13 @@ export const PROVIDER = settingsOf({
       "Your application at the provider. Its callback address is exactly " +
       "`BASE_URL/oauth/provider-callback`; with several providers it ends " +
       "in `/` and the provider's name.",
-    shape: text("your application's client ID at the provider"),
+    shape: anyText("your application's client ID at the provider"),
     default: "",
     fix: REGISTER,
   },
   OAUTH_CLIENT_SECRET: {
     words: "The secret of that application.",
-    shape: text("your application's client secret at the provider"),
+    shape: anyText("your application's client secret at the provider"),
     default: "",
     fix: REGISTER,
     secret: true,
@@ -94,7 +94,7 @@ export const PROVIDER = settingsOf({
     words:
       "The claim in which an `oidc` or `custom` provider lists a person's " +
       "groups: a name, or a path such as `resource_access.tools.roles`.",
-    shape: text("the name of a claim"),
+    shape: anyText("the name of a claim"),
     unset: "`groups`",
     example: "roles",
   },

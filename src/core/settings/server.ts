@@ -9,10 +9,10 @@ import { parseServerUrl } from "../net/server_url.ts";
 import { hideSecrets } from "../net/url.ts";
 import { settingsOf } from "./setting.ts";
 import {
+  anyText,
   listOf,
   oneOf,
   refuseText,
-  text,
   textMatching,
   TRUE_OR_FALSE,
   wholeNumber,
@@ -137,12 +137,12 @@ export const SERVER = settingsOf({
   DATABASE_URL: {
     words: "The linked Postgres, which Deno Deploy sets itself. Read there " +
       "alone, and only if `KV_PATH` is unset.",
-    shape: text("the postgres:// URL of the linked database"),
+    shape: anyText("the postgres:// URL of the linked database"),
     secret: true,
   },
   PGPASSWORD: {
     words: "Password of a `postgres://` `KV_PATH` that has none.",
-    shape: text("the password of the role in KV_PATH"),
+    shape: anyText("the password of the role in KV_PATH"),
     secret: true,
   },
   KV_CONNECTIONS: {
@@ -152,7 +152,7 @@ export const SERVER = settingsOf({
   },
   DENO_KV_ACCESS_TOKEN: {
     words: "Access token of the denokv server in `KV_PATH`.",
-    shape: text("the access token of the database that KV_PATH names"),
+    shape: anyText("the access token of the database that KV_PATH names"),
     secret: true,
   },
   ALLOWED_ORIGINS: {
@@ -176,7 +176,7 @@ export const SERVER = settingsOf({
   },
   MCP_TITLE: {
     words: "The name that people see.",
-    shape: text("a title"),
+    shape: anyText("a title"),
     unset: "the title in `server.ts`",
     example: "Tools (staging)",
   },

@@ -24,7 +24,7 @@ export function refuseText(detail?: string): never {
   throw new ShapeError(detail);
 }
 
-export function text(wants: string): TextShape<string> {
+export function anyText(wants: string): TextShape<string> {
   return { wants, parse: (text) => text };
 }
 

@@ -42,7 +42,7 @@ export function exchangeKindOf(
  * service names, or the only one that exchanges tokens. Undefined if there is
  * none, or several.
  */
-export function providerOf(
+export function exchangeProviderOf(
   { provider }: Pick<UpstreamAccount, "provider">,
   listed: readonly ListedProvider[],
 ): ListedProvider | undefined {
@@ -63,7 +63,7 @@ export function missingForExchange(
   listed: readonly ListedProvider[] = [],
 ): string[] {
   const missing = services.flatMap((service) => {
-    const found = providerOf(service, listed);
+    const found = exchangeProviderOf(service, listed);
     if (!found) return ["OAUTH_PROVIDER"];
     const { key, config } = found;
     return exchangeKindOf(config) === "on-behalf-of" &&

@@ -42,7 +42,7 @@ const MAX_SUCCESSES = 15;
 const MAX_STRANGERS = 15;
 
 /** The maximum number of attempts that are stored. */
-export const ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
+export const MAX_ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
 
 /**
  * Adds an attempt, or raises the count of an equal one. For unknown clients

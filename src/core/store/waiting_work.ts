@@ -45,7 +45,7 @@ export function wakeTwice(
 }
 
 /** Finds the grant that last used the task of durable work. */
-export async function userOfRun(
+export async function grantOfRun(
   database: Database,
   taskId: string,
 ): Promise<string | undefined> {

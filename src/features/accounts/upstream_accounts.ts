@@ -19,7 +19,7 @@ import { isUpstream } from "./account_needs.ts";
 import { HttpError } from "../../core/errors.ts";
 import { type Logger, logRepeated } from "../../core/log/log.ts";
 import { isMachineSubject, parseJwtBinding } from "../../core/oauth/subject.ts";
-import { providerOf } from "../../core/settings/token_exchange.ts";
+import { exchangeProviderOf } from "../../core/settings/token_exchange.ts";
 import type { ListedProvider } from "../../core/settings/providers.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 import { tokenFetch } from "./account_request.ts";
@@ -149,7 +149,7 @@ function reasonAgainst(
       "they have to connect a client that signs them in";
   }
   if (door !== "oauth" && door !== "jwt") return "no one is signed in";
-  const home = providerOf(service, providers);
+  const home = exchangeProviderOf(service, providers);
   if (!home) {
     return "no provider of this server exchanges tokens for it: its operator " +
       "has to look at what the start of the server says";

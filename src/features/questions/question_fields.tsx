@@ -5,7 +5,10 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import { boxOf, type FormField } from "../../core/protocol/form_fields.ts";
+import {
+  checkboxName,
+  type FormField,
+} from "../../core/protocol/form_fields.ts";
 import { DATE_TIME } from "../../core/protocol/text_format.ts";
 import { shownMessage } from "../../core/pages/names.tsx";
 
@@ -65,7 +68,10 @@ export function Field({ field }: { field: FormField }) {
         </legend>
         <Description of={field} />
         {field.options.map(({ value, title }, index) => (
-          <Box name={boxOf(field, index)} isTicked={chosen.includes(value)}>
+          <Box
+            name={checkboxName(field, index)}
+            isTicked={chosen.includes(value)}
+          >
             <Said>{title}</Said>
           </Box>
         ))}

@@ -21,7 +21,7 @@ import {
   taskRunKey,
   waitsOfKey,
 } from "../../core/kv/keys.ts";
-import { userOfRun } from "../../core/store/waiting_work.ts";
+import { grantOfRun } from "../../core/store/waiting_work.ts";
 import { secretStore } from "../../core/store/secrets.ts";
 
 /**
@@ -373,7 +373,7 @@ export async function basisOf(
     grant = await findGrant(database, grantId);
     if (!grant && taskId !== undefined) {
       // The task continues under the last grant that used it.
-      grant = await findGrant(database, await userOfRun(database, taskId));
+      grant = await findGrant(database, await grantOfRun(database, taskId));
     }
     if (!grant) {
       throw new ChallengeError("The connection has ended", "invalid_token");

@@ -6,7 +6,7 @@ import {
   type Situation,
   StorageError,
 } from "../../../src/core/errors.ts";
-import { wordsFor } from "../../../src/core/pages/error_page.tsx";
+import { errorWords } from "../../../src/core/pages/error_page.tsx";
 import type { RefusedRequest } from "../../../src/core/pages/situation_words.ts";
 
 const REQUEST: RefusedRequest = {
@@ -62,16 +62,16 @@ const ERRORS: [error: Error, status: number][] = [
   [new Error("secret"), 500],
 ];
 
-Deno.test("wordsFor() has a title of its own for every cause", () => {
+Deno.test("errorWords() has a title of its own for every cause", () => {
   const titles = ERRORS.map(([error, status]) =>
-    wordsFor(error, { ...REQUEST, status }).title
+    errorWords(error, { ...REQUEST, status }).title
   );
   assert.deepEqual(titles, [...new Set(titles)]);
 });
 
-Deno.test("wordsFor() asks people to wait only where waiting helps", () => {
+Deno.test("errorWords() asks people to wait only where waiting helps", () => {
   const waiting = ERRORS.filter(([error, status]) =>
-    /[Ww]ait/.test(wordsFor(error, { ...REQUEST, status }).move)
+    /[Ww]ait/.test(errorWords(error, { ...REQUEST, status }).move)
   ).map(([error, status]) =>
     error instanceof HttpError ? error.situation ?? status : error.name
   );
@@ -84,23 +84,24 @@ Deno.test("wordsFor() asks people to wait only where waiting helps", () => {
   ]);
 });
 
-Deno.test("wordsFor() offers to repeat only what a link can repeat", () => {
+Deno.test("errorWords() offers to repeat only what a link can repeat", () => {
   const button = (method: string, path: string) =>
-    wordsFor(new StorageError(), { ...REQUEST, status: 503, method, path })
+    errorWords(new StorageError(), { ...REQUEST, status: 503, method, path })
       .button;
   assert.equal(button("GET", "/authorize")?.href, "");
   assert.equal(button("POST", "/authorize"), undefined);
   assert.equal(button("POST", "/account/end")?.href, "/tools/account");
 });
 
-Deno.test("wordsFor() leaves open whether a form counts whose storage did not answer", () => {
+Deno.test("errorWords() leaves open whether a form counts whose storage did not answer", () => {
   const happened = (method: string) =>
-    wordsFor(new StorageError(), { ...REQUEST, status: 503, method }).happened;
+    errorWords(new StorageError(), { ...REQUEST, status: 503, method })
+      .happened;
   assert.match(happened("POST"), /may count all the same/);
   assert.equal(happened("GET"), "Nothing was lost or used up.");
 });
 
-Deno.test("wordsFor() tells nothing of an internal error", () => {
-  const words = wordsFor(new Error("secret"), { ...REQUEST, status: 500 });
+Deno.test("errorWords() tells nothing of an internal error", () => {
+  const words = errorWords(new Error("secret"), { ...REQUEST, status: 500 });
   assert.doesNotMatch(JSON.stringify(words), /secret/);
 });

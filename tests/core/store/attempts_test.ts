@@ -6,7 +6,7 @@ import {
   type Attempt,
   type AttemptLog,
   attemptLog,
-  ATTEMPTS,
+  MAX_ATTEMPTS,
 } from "../../../src/core/store/attempts.ts";
 import { until } from "../../kit/wait.ts";
 import { test } from "../../kit/databases.ts";
@@ -74,7 +74,7 @@ Deno.test("addAttempt() lets no junk and no connection push out a failure", () =
     })),
   ]);
   assert.deepEqual(list[0], FAILED);
-  assert(list.length <= ATTEMPTS);
+  assert(list.length <= MAX_ATTEMPTS);
 });
 
 Deno.test("addAttempt() counts strangers' failures by their code, whatever they are called", () => {
@@ -111,7 +111,7 @@ Deno.test("addAttempt() keeps some of each kind, and failures above all", () => 
   const known = list.filter(({ isStranger }) => !isStranger);
   const failed = known.filter(({ failure }) => failure !== undefined);
   const kinds = [known.length - failed.length, list.length - known.length];
-  assert.equal(list.length, ATTEMPTS);
+  assert.equal(list.length, MAX_ATTEMPTS);
   for (const length of kinds) assert(length > 0 && length < failed.length);
 });
 
@@ -175,7 +175,7 @@ test.inMemory("a full list fits a value, whatever strangers send", async ({ kv }
       }
     }
   }
-  assert.equal((await attempts.list()).length, ATTEMPTS);
+  assert.equal((await attempts.list()).length, MAX_ATTEMPTS);
 });
 
 const NOTED = { step: "POST /token", client: "app", isStranger: false };

@@ -20,13 +20,13 @@ import {
   wholeMessageOf,
 } from "../../thrown.ts";
 import {
-  type Forms,
   type FormsOfKeys,
-  HIDDEN,
+  HIDDEN_TEXT,
   hideKeys,
+  type KeyForms,
   keyFormsOf,
+  keyPlacesIn,
   MIN_CHARACTERS,
-  placesIn,
   RECENT_KEYS,
 } from "./key_forms.ts";
 
@@ -54,13 +54,13 @@ function wholeTextOf(thrown: unknown): string {
   if (isError(thrown)) return wholeMessageOf(thrown);
   if (typeof thrown === "string") return thrown;
   const text = textOf(thrown);
-  return text.length < MAX_TEXT_CHARACTERS ? text : HIDDEN;
+  return text.length < MAX_TEXT_CHARACTERS ? text : HIDDEN_TEXT;
 }
 
 /** True if the own members of an error can be read, and contain no key. */
 function isWithout(keys: FormsOfKeys, error: Error): boolean {
   try {
-    return placesIn(JSON.stringify({ ...error }), keys).length === 0;
+    return keyPlacesIn(JSON.stringify({ ...error }), keys).length === 0;
   } catch {
     return false;
   }
@@ -73,7 +73,7 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
   let isClean = true;
   const hideIn = (text: string) => {
     const hidden = hideKeys(text, keys);
-    isClean &&= hidden === text && text !== HIDDEN;
+    isClean &&= hidden === text && text !== HIDDEN_TEXT;
     return hidden;
   };
   const copies = [thrown, ...reasonsOf(thrown)].map((error) => {
@@ -148,8 +148,8 @@ interface OwnKey {
 }
 
 export class GivenKeys {
-  readonly #all = new Map<string, Forms>();
-  readonly #inData = new Map<string, Forms>();
+  readonly #all = new Map<string, KeyForms>();
+  readonly #inData = new Map<string, KeyForms>();
 
   /**
    * The keys by `httpApi()`, so that the keys of one never displace those of
@@ -299,12 +299,12 @@ export class GivenKeys {
   /** Replaces the keys in the data of a JSON text. */
   cleanJson(text: string): string {
     const keys = this.#withOwn(this.#inData);
-    if (placesIn(text, keys).length === 0) return text;
+    if (keyPlacesIn(text, keys).length === 0) return text;
     const hidden = (text: string) => hideKeys(text, keys);
     const data = JSON.parse(text, (_name, member) => {
       if (typeof member === "string") return hidden(member);
       if (typeof member === "number") {
-        return hidden(`${member}`) === `${member}` ? member : HIDDEN;
+        return hidden(`${member}`) === `${member}` ? member : HIDDEN_TEXT;
       }
       if (!isObject(member)) return member;
       return Object.fromEntries(

@@ -7,7 +7,7 @@
 import { base64 } from "../../crypto/crypto.ts";
 import { findPlace } from "../../find_place.ts";
 
-export const HIDDEN = "(hidden)";
+export const HIDDEN_TEXT = "(hidden)";
 
 /**
  * The minimum length of a key that is hidden. A shorter text is no secret, and
@@ -38,17 +38,17 @@ interface Form {
  * The spellings of a person's key that are hidden: `asItIs` in a text as
  * received, `read` in a text that `readText` has decoded.
  */
-export interface Forms {
+export interface KeyForms {
   asItIs: readonly Form[];
   read: readonly Form[];
 }
 
-export type FormsOfKeys = ReadonlyMap<string, Forms>;
+export type FormsOfKeys = ReadonlyMap<string, KeyForms>;
 
 /** The spellings of the latest keys. */
-export const RECENT_KEYS = new Map<string, Forms>();
+export const RECENT_KEYS = new Map<string, KeyForms>();
 
-export function keyFormsOf(key: string): Forms {
+export function keyFormsOf(key: string): KeyForms {
   const known = RECENT_KEYS.get(key);
   if (known) return known;
   const inForm = new URLSearchParams([["", key]]).toString().slice(1);
@@ -63,7 +63,7 @@ export function keyFormsOf(key: string): Forms {
   const letters = texts.flatMap(lettersOf);
   const plain = [read, base64urlOf(read), read.replaceAll(" ", "+")];
   const inBase64 = [...letters, ...letters.map(base64urlOf)];
-  const all: Forms = {
+  const all: KeyForms = {
     asItIs: forms([key], false),
     read: [...forms(plain, false), ...forms(inBase64, true)],
   };
@@ -325,7 +325,10 @@ export function occurrences(
 }
 
 /** Lists the ranges of a text that contain a spelling of a key. */
-export function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
+export function keyPlacesIn(
+  all: string,
+  keys: FormsOfKeys,
+): [number, number][] {
   const places: [number, number][] = [];
   if (keys.size === 0) return places;
   const place: ReadText["place"] = (at, isEnd) => at + (isEnd ? 1 : 0);
@@ -362,13 +365,13 @@ export function placesIn(all: string, keys: FormsOfKeys): [number, number][] {
 }
 
 export function hideKeys(text: string, keys: FormsOfKeys): string {
-  const places = placesIn(text, keys).sort(([a], [b]) => a - b);
+  const places = keyPlacesIn(text, keys).sort(([a], [b]) => a - b);
   if (places.length === 0) return text;
   let hidden = "";
   let end = 0;
   for (const [start, after] of places) {
     // Keys may overlap, or begin with another key.
-    if (start >= end) hidden += text.slice(end, start) + HIDDEN;
+    if (start >= end) hidden += text.slice(end, start) + HIDDEN_TEXT;
     end = Math.max(end, after);
   }
   return hidden + text.slice(end);

@@ -104,7 +104,7 @@ export function aboutOf(
   const { method } = message;
   const { prompts } = admitted.catalogue;
   const name = message.params.name as string;
-  const tool = knownTool(admitted.catalogue, name);
+  const tool = knownToolName(admitted.catalogue, name);
   return method === "prompts/get"
     ? { method, prompt: prompts.get(name)?.name }
     : { method, tool };
@@ -114,7 +114,7 @@ export function aboutOf(
  * Returns the name of a tool that is served. Undefined for any other name: it
  * is the client's text, and must not be logged.
  */
-export function knownTool(
+export function knownToolName(
   { tools, taskTools }: Pick<Catalogue, "tools" | "taskTools">,
   name: string,
 ): string | undefined {

@@ -20,7 +20,7 @@ import {
   checkParamHeaders,
   checkStandardHeaders,
   isLoggingLevel,
-  levels,
+  levelWords,
   Meta,
   metaOf,
   parseStatelessMeta,
@@ -347,7 +347,7 @@ async function setLevel(
   { params: { level }, sessionId, engine }: SessionCall,
 ): Promise<Result> {
   if (!isLoggingLevel(level)) {
-    throw invalidParams(`level must be ${levels()}, not ${quoted(level)}`);
+    throw invalidParams(`level must be ${levelWords()}, not ${quoted(level)}`);
   }
   await engine.sessions.setLogLevel(sessionId, level);
   return { result: "{}" };

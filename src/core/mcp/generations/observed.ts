@@ -9,7 +9,7 @@ import { Meta, metaOf } from "../../protocol/request_meta.ts";
 import { isRevision, negotiateRevision } from "../../protocol/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
-import { knownTool } from "../exchange/report.ts";
+import { knownToolName } from "../exchange/report.ts";
 import type { Incoming } from "../exchange/run.ts";
 import { findResource } from "../../catalogue/find_resource.ts";
 import type { MethodTables } from "./find.ts";
@@ -67,7 +67,7 @@ function factsOf(
     .some((methods) => methods.has(method));
   return {
     method: isMethod ? method : "_OTHER",
-    tool: method === "tools/call" ? knownTool(catalogue, name) : undefined,
+    tool: method === "tools/call" ? knownToolName(catalogue, name) : undefined,
     prompt: method === "prompts/get"
       ? catalogue.prompts.get(name)?.name
       : undefined,
