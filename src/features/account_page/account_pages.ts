@@ -149,6 +149,11 @@ export interface AccountPageAddition {
     session: AccountPageVisit["session"],
     services: AccountPageServices,
   ): Promise<OpenQuestion[]>;
+  /** Lets work of a person go on who has resumed a connection. */
+  resumed?(
+    session: AccountPageVisit["session"],
+    services: AccountPageServices,
+  ): Promise<void>;
   /** True if tools use accounts of people at other services. */
   hasAccounts?(services: AuthServices): boolean;
   /** Lists a person's accounts at other services. */

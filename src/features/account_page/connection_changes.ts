@@ -80,7 +80,8 @@ export function connectionChanges(services: FormServices) {
     }
 
     return async (c) => {
-      const { id, session: { subject }, form } = await signedIn.findForm(c);
+      const { id, session, form } = await signedIn.findForm(c);
+      const { subject } = session;
       const found = await grants.find(form.require("grant"));
       // Another person's grant is treated like one that does not exist.
       const isOwn = found?.value.subject === subject &&
@@ -94,6 +95,11 @@ export function connectionChanges(services: FormServices) {
           grantId,
           client: clientName,
         });
+      }
+      if (done === "resumed") {
+        for (const { resumed } of services.additions) {
+          await resumed?.(session, services);
+        }
       }
       const names = namesOf(after);
       const notice: Notice = names.length > 0

@@ -62,5 +62,8 @@ export async function answerWaitingCalls(
     if (action === "accept" && !canContinue(wait, own)) continue;
     await waits.answer(wait.id!, subject, { action }, stays);
   }
-  await ownTasks(services).wake(person.session, service.name);
+  await ownTasks(services).wake(
+    person.session,
+    ({ tool }) => services.needsAccount(tool, service.name),
+  );
 }

@@ -8,7 +8,7 @@ import { printDuration } from "../../core/pages/times.tsx";
 import { TASK_SECONDS } from "./task_record.ts";
 import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { workCancellation, workPart } from "./own_work.ts";
-import { askedInWords, taskAnswer } from "./own_tasks.ts";
+import { askedInWords, ownTasks, taskAnswer } from "./own_tasks.ts";
 
 const addition: AccountPageAddition = {
   parts: (services) => [workPart(services)],
@@ -17,6 +17,8 @@ const addition: AccountPageAddition = {
     app.post("/account/work/answer", rated, taskAnswer(services));
   },
   waiting: askedInWords,
+  resumed: (session, services) =>
+    ownTasks(services).wake(session, (run) => run.pausedSince !== undefined),
   kept: [
     {
       what:

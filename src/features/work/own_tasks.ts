@@ -32,6 +32,7 @@ import type { Context } from "@hono/hono";
 import type { JsonObject } from "../../core/json.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import type { QuestionInWords } from "../questions/question_form.tsx";
+import type { RunRecord } from "./run_record.ts";
 import type { OpenQuestion } from "../account_page/waiting_section.tsx";
 import {
   contentOfForm,
@@ -43,7 +44,7 @@ import type { InputRequest } from "../../core/protocol/question.ts";
 const MAX_TASKS = 100;
 
 export function ownTasks(services: AccountPageServices) {
-  const { baseUrl, permissions, grants, titleOf, needsAccount } = services;
+  const { baseUrl, permissions, grants, titleOf } = services;
   const { tasks } = workOf(services.server);
 
   /**
@@ -113,13 +114,9 @@ export function ownTasks(services: AccountPageServices) {
       return { ...listed, tasks: own };
     },
 
-    /** Resumes the person's durable work that may be waiting for an account. */
-    async wake(session: AccountSession, service: string): Promise<void> {
-      await tasks.wake(
-        bindingsOf(session),
-        (tool) => needsAccount(tool, service),
-      );
-    },
+    /** Resumes the durable work of the person that `isWanted` accepts. */
+    wake: (session: AccountSession, isWanted: (run: RunRecord) => boolean) =>
+      tasks.wake(bindingsOf(session), isWanted),
 
     /** Describes the clients that began tasks, keyed by grant ID. */
     async clients(

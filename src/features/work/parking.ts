@@ -10,11 +10,10 @@ import { pause } from "../../core/clock.ts";
 const SHORT_SECONDS = 5;
 /** The time for which a run must do nothing but wait before it is parked. */
 const QUIET_MILLISECONDS = 200;
-/** The bounds of `againSeconds`. */
 const LEAST_AGAIN_SECONDS = 60;
 const MAX_AGAIN_SECONDS = 12 * 60 * 60;
-/** The seconds until a run looks again if its caller is still paused. */
-export const PAUSED_SECONDS = 60;
+/** The seconds for which a run is parked when its caller is paused. */
+const PAUSED_SECONDS = 60;
 /** The longest time that one timer can take. */
 const MAX_TIMER_MILLISECONDS = 24 * 60 * 60 * 1000;
 
@@ -34,6 +33,18 @@ interface Waiting {
   wait?: Deno.KvKey;
   /** The text that tells the client why the run waits; absent for a sleep. */
   waitsFor?: string;
+}
+
+/**
+ * Returns the seconds until the next try of a run that has waited for `waited`
+ * seconds: at least as many, so that long waits cost next to nothing. A random
+ * part keeps many runs from trying at once.
+ *
+ * @param most the maximum without the random part
+ */
+export function secondsAfter(waited: number, most: number): number {
+  const seconds = Math.min(Math.max(waited, LEAST_AGAIN_SECONDS), most);
+  return Math.ceil(seconds * (1 + Math.random()));
 }
 
 export interface ParkedWaits {
@@ -100,15 +111,10 @@ export class Parking {
 
   /**
    * The seconds until the next try after a failure, such as a service that gave
-   * no token, if no event tells when the failure is over. The pause is at least
-   * as long as the run has waited so far, so that long waits cost next to
-   * nothing. A random part keeps many runs from trying at once.
+   * no token, if no event tells when the failure is over.
    */
   get againSeconds(): number {
-    const waited = this.now() - this.progressAt;
-    const least = Math.max(waited, LEAST_AGAIN_SECONDS);
-    const seconds = Math.min(least, MAX_AGAIN_SECONDS) * (1 + Math.random());
-    return Math.ceil(seconds);
+    return secondsAfter(this.now() - this.progressAt, MAX_AGAIN_SECONDS);
   }
 
   /** True once the run has ended in this process. */

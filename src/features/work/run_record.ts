@@ -92,6 +92,8 @@ export interface RunRecord extends Expiring, NewRun, RunSize {
    * steps.
    */
   missingSince?: number;
+  /** The time since which each look has found its caller paused. */
+  pausedSince?: number;
 }
 
 /** The right of this process to do a run, until the lease expires. */

@@ -134,17 +134,17 @@ export function taskLists(database: Database) {
       );
     },
 
-    /** Resumes a person's durable work, for tools that `isWanted` accepts. */
+    /** Resumes the durable work of a person that `isWanted` accepts. */
     async wake(
       bindings: readonly string[],
-      isWanted: (tool: string) => boolean,
+      isWanted: (run: RunRecord) => boolean,
     ): Promise<void> {
       const listed = await listedOf(database, ...bindings);
       const ids = listed.filter(({ value }) => value.isOpen).map(idOf);
       const runs = await database.getMany<RunRecord[]>(ids.map(taskRunKey));
       const now = database.now();
       for (const [index, { value }] of runs.entries()) {
-        if (!value || !isWanted(value.tool)) continue;
+        if (!value || !isWanted(value)) continue;
         const work = { ...value, taskId: ids[index] };
         await database.commit((it) => wakeTwice(it, work, now));
       }

@@ -9,7 +9,7 @@ import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { within } from "../../core/clock.ts";
 import { randomId } from "../../core/crypto/crypto.ts";
 import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
-import { PAUSED_SECONDS } from "./parking.ts";
+import { secondsAfter } from "./parking.ts";
 import { taskRunStore } from "./task_runs.ts";
 import type { Task, TaskStore } from "./tasks.ts";
 import { type Poller, RunPoller } from "./run_poller.ts";
@@ -250,8 +250,11 @@ export class TaskRegistry {
       return void await execution.end(EXPELLED);
     }
     if (isAllowed === "paused") {
-      const again = database.now() + PAUSED_SECONDS;
-      return void await runs.park(claim, again, [], { deaths });
+      const now = database.now();
+      const { pausedSince = now } = claim.run;
+      const again = now + secondsAfter(now - pausedSince, MAX_PAUSED_SECONDS);
+      const more = { deaths, pausedSince };
+      return void await runs.park(claim, again, [], more);
     }
     const free = work.enter ? work.enter(origin.limitKey) : () => {};
     if (!free) return "no room";
@@ -363,6 +366,11 @@ const MISSING_SECONDS = 30;
  * this one lacks.
  */
 const MISSED_SECONDS = 60 * 60;
+/**
+ * The longest wait, before its random part, for a caller who is paused: work is
+ * woken when its person resumes the connection.
+ */
+const MAX_PAUSED_SECONDS = 60 * 60;
 /**
  * The time for which a claim waits for the database. It is shorter than the
  * lease: if a claim took longer than its lease, this process would seem to have

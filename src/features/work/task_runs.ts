@@ -213,8 +213,8 @@ export function taskRunStore(
       claim: Claim,
       dueSeconds: number | undefined,
       questions: readonly string[] = [],
-      { missingSince, waitsFor = "", deaths = 0, waits = [] }:
-        & Partial<Pick<RunRecord, "missingSince" | "deaths">>
+      { missingSince, pausedSince, waitsFor = "", deaths = 0, waits = [] }:
+        & Partial<Pick<RunRecord, "missingSince" | "pausedSince" | "deaths">>
         & Pick<TaskRecord, "waitsFor">
         & { waits?: readonly Deno.KvKey[] } = {},
     ): Promise<"parked" | "answered" | "lost"> {
@@ -242,6 +242,7 @@ export function taskRunStore(
               characters: claim.characters,
               deaths,
               missingSince,
+              pausedSince,
             })
             .delete(taskLeaseKey(taskId), wakeOf(claim));
           if (dueSeconds !== undefined) {

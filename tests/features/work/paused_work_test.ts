@@ -5,6 +5,7 @@ import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { atomicWith, kvWith } from "../../kit/kv.ts";
 import type { Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
@@ -97,3 +98,44 @@ for (const way of ["resume", "end"] as const) {
     assert.deepEqual(did.sort(), ["first", ...after]);
   });
 }
+
+test.inMemory("durable work of a paused connection is looked at about once an hour, and goes on at once when it is resumed", async ({ kv: real }) => {
+  using time = new FakeTime();
+  let commits = 0;
+  const kv = kvWith(real, {
+    atomic: atomicWith(real, (commit) => {
+      commits++;
+      return commit();
+    }),
+  });
+  const sleeps = tool({
+    name: "sleeps",
+    task: { durable: true },
+    async run(_, { sleep }) {
+      await sleep("rest", 60);
+      return "done";
+    },
+  });
+  await using server = await startOAuthServer({ kv, tools: [sleeps] });
+  const { headers } = await server.person();
+  const options = { headers, capabilities: TASKS };
+  const call = { name: "sleeps" };
+  const { taskId } = await resultOf(server.call("tools/call", call, options));
+  const change = async (path: string) =>
+    await (await AccountVisitor.signIn(server)).press(path);
+  await change("/account/pause");
+  await until(() => server.app.running === 0);
+  const before = commits;
+  for (let quarters = 0; quarters < 4 * 24; quarters++) {
+    time.tick(15 * 60);
+    await server.app.wake();
+  }
+  const looks = (commits - before) / 2;
+  assert(looks > 5 && looks <= 30, `${looks} looks`);
+  await change("/account/resume");
+  await until(async () => {
+    await server.app.wake();
+    const task = await real.get<Json>(["task", taskId]);
+    return task.value!.status === "completed";
+  });
+});
