@@ -201,6 +201,8 @@ export function approvalGate(
       outcome: ApprovalState["outcome"],
       result?: CallToolResult,
     ) => {
+      // The task records its own end, or another process repeats this run.
+      if (work.durable && context.signal.aborted) return;
       const hasLeft = context.signal.aborted || toolRun.call.hasLeft?.();
       if (remembered) {
         await approvals.noteEnd(() => approvals.endReceipt(receipt, outcome));

@@ -91,8 +91,10 @@ export function outcomeOfReceipt(
   if (isRefused) return "refused";
   if (begunAt === undefined || outcome === "withdrawn") return "cancelled";
   if (outcome === "asked") return "input_required";
-  if (outcome === undefined || outcome === "unknown") return "stopped";
-  return outcome === "failed" ? "internal_error" : outcome;
+  if (outcome === "failed") return "internal_error";
+  return outcome === undefined || outcome === "unknown" || outcome === "cut"
+    ? "stopped"
+    : outcome;
 }
 
 export type Receipts = ReturnType<typeof receiptStore>;

@@ -33,6 +33,12 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
   input_required: <span class="badge">Asked back</span>,
 };
 
+/** The ends that share the outcome of others in the filter. */
+const ENDS: Readonly<Record<string, Child>> = {
+  cancelled: <span class="badge">Cancelled</span>,
+  cut: <span class="badge warn">Cut off</span>,
+};
+
 /**
  * Makes the section with the calls that a person asked for or decided on; for
  * an operator, with everyone's.
@@ -58,9 +64,7 @@ export async function receiptsSection(
       empty="No approval is like this. Shorten the names, or choose any outcome."
       columns={["Outcome", "When", "What", "Decided by"]}
       rows={receipts.map((receipt) => [
-        receipt.outcome === "cancelled"
-          ? <span class="badge">Cancelled</span>
-          : OUTCOMES[outcomeOfReceipt(receipt)],
+        ENDS[receipt.outcome ?? ""] ?? OUTCOMES[outcomeOfReceipt(receipt)],
         <PastTime at={receipt.at} now={now} />,
         <What
           {...receipt}

@@ -62,6 +62,11 @@ export function progressReceipt(
   );
 }
 
+interface EndedTask extends Expiring {
+  status: "completed" | "failed" | "cancelled";
+  isCut?: true;
+}
+
 /**
  * Ends a wait of durable work that has ended. The receipt records the end even
  * if no run was in progress, as during a sleep.
@@ -73,9 +78,10 @@ export async function endWait(
   const { key, value: { createdAt, state, approval, taskId } } = wait;
   const isOpen = state === "used" && approval?.endedAt === undefined;
   const task = isOpen &&
-    await database.find<Expiring & { status: string }>(taskKey(taskId!));
+    await database.find<EndedTask>(taskKey(taskId!));
   if (task && task.value.status !== "completed") {
-    const outcome = task.value.status === "cancelled" ? "cancelled" : "failed";
+    const { status, isCut } = task.value;
+    const outcome = isCut ? "cut" : status;
     const id = receiptOf({ key, createdAt });
     const endedAt = database.now();
     await progressReceipt(database, id, { endedAt, outcome });

@@ -116,13 +116,14 @@ export interface ApprovalState {
    * The end of the run. `unknown`: it was never stored, and a person has closed
    * the run instead. `withdrawn`: the client withdrew the approval while no run
    * was under way. `asked`: the run has asked a question, and only another run
-   * may get the answer.
+   * may get the answer. `cut`: the permission for the run has ended.
    */
   outcome?:
     | "ok"
     | "tool_error"
     | "failed"
     | "cancelled"
+    | "cut"
     | "unknown"
     | "withdrawn"
     | "asked";

@@ -90,6 +90,8 @@ export interface TaskRecord extends Expiring {
   isError?: true;
   /** True if the result says that a person refused the call. */
   isRefused?: true;
+  /** True if the server stopped, or the permission ended, before the task. */
+  isCut?: true;
   /**
    * The name by which a repeat of the call finds the task. Absent if repeats
    * may not get its result.

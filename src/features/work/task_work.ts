@@ -233,7 +233,11 @@ export function taskEndOf({ result, error, outcome }: SettledTask): TaskEnd {
   const isRefused = outcome === "refused";
   return result
     ? { status: "completed", outcome: result as JsonObject, isRefused }
-    : { status: "failed", outcome: { ...error } };
+    : {
+      status: "failed",
+      outcome: { ...error },
+      isCut: outcome === EXPELLED.outcome,
+    };
 }
 
 /** The minimum time between two writes of a status message. */

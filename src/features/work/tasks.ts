@@ -259,6 +259,8 @@ export type TaskEnd =
     statusMessage?: string;
     /** True if a person refused the call. */
     isRefused?: boolean;
+    /** True if the server stops, or the permission has ended. */
+    isCut?: boolean;
   };
 
 /** The error of a task whose process is gone. */
@@ -319,6 +321,7 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
             taskEnd.outcome.isError === true &&
             { isError: true },
           ...taskEnd.isRefused && { isRefused: true },
+          ...taskEnd.isCut && { isCut: true },
           questions: {},
           ...work && {
             expiresAt: work.expiresAt,
@@ -367,6 +370,7 @@ export function taskEnds(database: Database, onCancelled?: OnCancelled) {
             await end(idOf(entry), {
               status: "cancelled",
               statusMessage: "The connection has ended",
+              isCut: true,
             });
           });
         }
