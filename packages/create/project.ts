@@ -7,7 +7,11 @@ import * as z from "zod";
 import { Exit } from "../call/failure.ts";
 import { CreateError } from "./files.ts";
 import { agentsFile, readmeFile } from "./project_words.ts";
-import { firstExample, grantedVariables, printList } from "./settings.ts";
+import {
+  firstSettingsExample,
+  grantedVariables,
+  printList,
+} from "./settings.ts";
 import { PACKAGE, type PackageCopy, PUBLISHED_COPY } from "./source.ts";
 import { titleOf } from "./definition_files.ts";
 
@@ -47,7 +51,7 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "tools/mod.ts": TOOLS,
     "tools/greet.ts": GREET,
     "tools/greet_test.ts": GREET_TEST,
-    ".env.example": firstExample(SETTINGS),
+    ".env.example": firstSettingsExample(SETTINGS),
     ".gitignore":
       "/.env*\n!/.env.example\n/backups/\n/dist/\n/node_modules/\n/coverage/\n/*.tgz\n/*.ts.lock\n",
     // Makes the folder a part of every copy of the project, even before it has

@@ -34,7 +34,7 @@ type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
 /** A setting of the server, or one that the project declares. */
 type Row = NamedSetting & Partial<DeclaredSetting>;
 
-export const TABLE = new SettingsTable(FEATURES);
+export const SETTINGS_TABLE = new SettingsTable(FEATURES);
 
 const OWN = "Your own settings";
 
@@ -45,11 +45,11 @@ const HEAD = "Copy to .env and remove the # of each setting that you change. " +
 
 /** Lists the groups of settings, those that the project declares last. */
 function groupsOf(settings: DeclaredSettings): [string, readonly Row[]][] {
-  const own = [...settings].filter(([name]) => !TABLE.has(name))
-    .map((entry) => TABLE.own(...entry));
+  const own = [...settings].filter(([name]) => !SETTINGS_TABLE.has(name))
+    .map((entry) => SETTINGS_TABLE.own(...entry));
   return own.length === 0
-    ? Object.entries(TABLE.groups)
-    : [...Object.entries(TABLE.groups), [OWN, own]];
+    ? Object.entries(SETTINGS_TABLE.groups)
+    : [...Object.entries(SETTINGS_TABLE.groups), [OWN, own]];
 }
 
 /** Formats every setting, as lines of an `.env`. */
@@ -70,7 +70,7 @@ const FIRST = new Set([
 /**
  * Formats the settings that a project needs first, and those that it declares.
  */
-export function firstExample(settings: DeclaredSettings): string {
+export function firstSettingsExample(settings: DeclaredSettings): string {
   const groups = groupsOf(settings).flatMap(([title, rows]) => {
     const some = rows.filter(({ name }) => title === OWN || FIRST.has(name));
     return some.length > 0 ? [[title, some] as const] : [];
@@ -103,7 +103,9 @@ function printSetting({ isRequired, ...setting }: Row): string {
   const value = usual ?? (secret ? "" : example);
   const comment = [
     // A project does not have the documents that the text refers to.
-    TABLE.has(name) ? words.replaceAll(/ See docs\/[\w-]+\.md\./g, "") : words,
+    SETTINGS_TABLE.has(name)
+      ? words.replaceAll(/ See docs\/[\w-]+\.md\./g, "")
+      : words,
     unset,
     secret && "(secret)",
     isRequired && "(required)",
@@ -195,7 +197,7 @@ export function grantedVariables(
   noLongerDeclared: readonly string[],
 ): string[] {
   const names = granted.filter((name) => !noLongerDeclared.includes(name));
-  for (const name of [...TABLE.variables, ...settings.keys()]) {
+  for (const name of [...SETTINGS_TABLE.variables, ...settings.keys()]) {
     const isGranted = names.some((it) => isCovered(name, it));
     const pattern = PATTERNS.find((it) => isCovered(name, it));
     if (!isGranted) names.push(pattern ?? name);
@@ -281,7 +283,7 @@ export async function updateSettings(
     // A project without the page of all settings gets the first settings only.
     ".env.example": before["docs/settings.md"]
       ? envExample(settings)
-      : firstExample(settings),
+      : firstSettingsExample(settings),
     "docs/settings.md": before["docs/settings.md"] &&
       settingsMarkdown(settings),
     "deno.json": isGranted

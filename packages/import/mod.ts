@@ -21,7 +21,7 @@ import {
   itemsToChoose,
   MAX_UNCHOSEN_ITEMS,
   printItems,
-  summary,
+  sourceSummary,
   toggleItems,
 } from "./picks.ts";
 import { ImportProject, type NewFile, sayAnotherSource } from "./project.ts";
@@ -116,7 +116,9 @@ export async function importTools(
   const source = { ...opened, items: project.named(opened.items, name) };
   if (flags.list) {
     const items = itemsToChoose(source, flags.pick, url);
-    terminal.print(`${summary({ ...source, items })}\n${printItems(items)}`);
+    terminal.print(
+      `${sourceSummary({ ...source, items })}\n${printItems(items)}`,
+    );
     return 0;
   }
   const there = [...project.files.values()]
@@ -215,7 +217,7 @@ function choose(
 ): readonly ImportItem[] | undefined {
   if (pick.length > 0) return findPicked(source.items, pick);
   if (isAgain && !all) return [];
-  terminal.print(summary(source));
+  terminal.print(sourceSummary(source));
   const usual = source.items.filter(({ isDeprecated }) => !isDeprecated);
   const example = `--pick ${JSON.stringify(usual[0]?.id ?? "GET *")}`;
   if (all) {

@@ -25,7 +25,7 @@ import {
   type PlainSchema,
 } from "./schema.ts";
 import { securityOf } from "./security.ts";
-import { serverOf } from "./servers.ts";
+import { apiAddressOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 import { BODY_NAME, toolArguments, toolCode } from "./tool_code.ts";
@@ -48,7 +48,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
     tokens: () => tokensOf(operation, details(operation, "")),
     operation,
   }));
-  const address = attempt(() => serverOf(document, root.servers))?.api;
+  const address = attempt(() => apiAddressOf(document, root.servers))?.api;
   return {
     title: `${title} ${shortLine(info.version ?? "", 20)}`.trim(),
     name: nameOf(title),
@@ -57,7 +57,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
     left,
     write(names, picked) {
       const chosen = picked.map(({ operation }) => operation);
-      const address = serverOf(document, root.servers, names.url);
+      const address = apiAddressOf(document, root.servers, names.url);
       const security = securityOf(document, chosen);
       const service = serviceCode(names, title, security, address);
       return {
@@ -94,8 +94,8 @@ function checkServer(
   const servers = raw.servers ?? item.servers;
   if (!Array.isArray(servers) || servers.length === 0) return;
   const there = { ...document, address: document.address ?? new URL(api) };
-  const own = serverOf(there, servers);
-  const rest = attempt(() => serverOf(there, document.root.servers));
+  const own = apiAddressOf(there, servers);
+  const rest = attempt(() => apiAddressOf(there, document.root.servers));
   if (own.api === api || own.api === rest?.api) return;
   throw new ImportError(
     `It is at another server: import it --as another service, with --url ${

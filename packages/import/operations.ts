@@ -7,7 +7,7 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import type { ParameterStyle, StyleOptions } from "../../src/api.ts";
 import { usualStyle } from "../../src/authoring/parameter_style.ts";
-import { INHERITED } from "../../src/core/protocol/json_schema.ts";
+import { INHERITED_NAMES } from "../../src/core/protocol/json_schema.ts";
 import {
   type ApiDocument,
   attempt,
@@ -182,7 +182,7 @@ export function detailsOf(
 ): Details {
   const schemas = new Schemas(document);
   // An absent argument of these names would be the function that is inherited.
-  const names = new Set([...taken, ...INHERITED]);
+  const names = new Set([...taken, ...INHERITED_NAMES]);
   const parameters = parametersOf(document, operation, schemas, names);
   const body = bodyOf(document, operation, schemas);
   const answer = answerOf(document, operation);

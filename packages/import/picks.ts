@@ -79,7 +79,7 @@ export function costOf(items: readonly ImportItem[]): string {
  * Describes a source: its number of items, their groups, and the tokens of a
  * list.
  */
-export function summary(
+export function sourceSummary(
   { title, items, left, what = "operation" }: ImportSource,
 ): string {
   const groups = Map.groupBy(items, ({ group }) => group || "(no group)");

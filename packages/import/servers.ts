@@ -53,7 +53,7 @@ export const notAnApiAddress = (address: string) =>
  * @param given replaces the URL in the document
  * @throws {ImportError} if there is none, or one to which no key may be sent
  */
-export function serverOf(
+export function apiAddressOf(
   document: ApiDocument,
   servers: unknown,
   given?: string,

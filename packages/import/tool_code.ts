@@ -13,7 +13,7 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { PACKAGE } from "../create/source.ts";
 import { shortLine } from "./document.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
-import { INHERITED } from "../../src/core/protocol/json_schema.ts";
+import { INHERITED_NAMES } from "../../src/core/protocol/json_schema.ts";
 import type { Body, Details, Operation, Parameter } from "./operations.ts";
 import { usualStyle } from "../../src/authoring/parameter_style.ts";
 import { sampleOf, type SampleOptions } from "./sample.ts";
@@ -78,7 +78,7 @@ export function toolCode(
  * Matches a member with a name that every object inherits: TypeScript takes the
  * inherited function for its absent value.
  */
-const ODD = new RegExp(`\\b(?:${INHERITED.join("|")}): `);
+const ODD = new RegExp(`\\b(?:${INHERITED_NAMES.join("|")}): `);
 
 export interface ToolArgument {
   schema: PlainSchema;
@@ -182,7 +182,9 @@ function styledCode(
 function stylesOf({ styles, schema }: Body, { schemas }: Details) {
   const { properties } = schemas.target(schema);
   return [...styles]
-    .filter(([name]) => properties?.has(name) && !INHERITED.includes(name));
+    .filter(([name]) =>
+      properties?.has(name) && !INHERITED_NAMES.includes(name)
+    );
 }
 
 function bodyCode(body: Body, details: Details): string {

@@ -14,7 +14,7 @@ import { VERBS } from "../../packages/cli/mod.ts";
 import { ADDABLE_FILES } from "../../packages/create/container_files.ts";
 import { projectFiles } from "../../packages/create/project.ts";
 import { groupSettings } from "../../src/core/settings/providers.ts";
-import { TABLE } from "../../packages/create/settings.ts";
+import { SETTINGS_TABLE } from "../../packages/create/settings.ts";
 import { REPOSITORY } from "../kit/process.ts";
 import {
   type Block,
@@ -164,7 +164,7 @@ async function denoFaults(
 
 /** True for a variable of the server, of an example, or of another program. */
 function isVariable(name: string): boolean {
-  return TABLE.has(name) || OTHERS.test(name) ||
+  return SETTINGS_TABLE.has(name) || OTHERS.test(name) ||
     declared.has(name) || isOfGroup(name) || isOfAccount(name);
 }
 

@@ -7,11 +7,11 @@ import { projectFiles } from "../project.ts";
 import { ADDABLE_FILES } from "../container_files.ts";
 import {
   envExample,
-  firstExample,
+  firstSettingsExample,
   grantedVariables,
   settingNamesIn,
+  SETTINGS_TABLE,
   settingsMarkdown,
-  TABLE,
 } from "../settings.ts";
 import { definitionsWithNeeds } from "../../../src/core/server/plan.ts";
 import server from "../../../server.ts";
@@ -120,7 +120,9 @@ Deno.test("the files and the complaints of a project point to no page that it do
   assert.deepEqual(example.match(/docs\/.*/g), ["docs/ours.md. (required)"]);
   const { Dockerfile } = await ADDABLE_FILES.docker();
   assert.doesNotMatch(Dockerfile, /docs\//);
-  for (const { fix = "" } of TABLE.settings) assert.doesNotMatch(fix, /docs\//);
+  for (const { fix = "" } of SETTINGS_TABLE.settings) {
+    assert.doesNotMatch(fix, /docs\//);
+  }
 });
 
 Deno.test("envExample() wraps what it says at 80 columns", () => {
@@ -153,7 +155,10 @@ Deno.test("grantedVariables() covers every variable of the server", () => {
     granted.some((it) =>
       it === name || it.endsWith("*") && name.startsWith(it.slice(0, -1))
     );
-  assert.deepEqual(TABLE.variables.filter((name) => !isCovered(name)), []);
+  assert.deepEqual(
+    SETTINGS_TABLE.variables.filter((name) => !isCovered(name)),
+    [],
+  );
 });
 
 Deno.test("grantedVariables() adds what is declared, once", () => {
@@ -206,7 +211,7 @@ Deno.test("settings are written in a directory of any name", async () => {
     }).output();
     assert.equal(new TextDecoder().decode(stderr), "");
     const written = await Deno.readTextFile(`${cwd}/.env.example`);
-    assert.equal(written, firstExample(new Map()));
+    assert.equal(written, firstSettingsExample(new Map()));
   } finally {
     await Deno.remove(parent, { recursive: true });
   }
@@ -244,8 +249,8 @@ Deno.test("settings leaves a file as it was if the disk is full", {
   }
 });
 
-Deno.test("firstExample() prints the settings of a first day and the declared ones, and says where all are", () => {
-  const example = firstExample(declare({ KEY: secret(z.string()) }));
+Deno.test("firstSettingsExample() prints the settings of a first day and the declared ones, and says where all are", () => {
+  const example = firstSettingsExample(declare({ KEY: secret(z.string()) }));
   const names = [...example.matchAll(/^(?:# )?([A-Z_]+)=/gm)];
   assert.deepEqual(names.map(([, name]) => name), [
     ...["PORT", "BASE_URL", "KV_PATH", "LOG_LEVEL", "AUTH_STRATEGY"],

@@ -7,7 +7,7 @@
  */
 import type { Membership } from "../caller.ts";
 import { isDocumentId, isSealedClientId, shortClientId } from "./client.ts";
-import { membershipName, parseMembership, prefixOf } from "./person.ts";
+import { membershipName, membershipPrefix, parseMembership } from "./person.ts";
 import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 
 /** The people or the client that an entry matches. */
@@ -29,7 +29,7 @@ export type ListEntry =
 /** The kinds of entries that only some lists accept. */
 export type ListKind = "everyone" | "membership" | "client";
 
-export interface EntryOptions {
+export interface ListEntryOptions {
   /** The kinds that this list accepts besides people. */
   takes?: readonly ListKind[];
   /** The advice for an entry with a group, if the list accepts none. */
@@ -82,7 +82,7 @@ const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 export function parseListEntry(
   text: string,
   known: KnownNames,
-  { takes = [], groupFix }: EntryOptions = {},
+  { takes = [], groupFix }: ListEntryOptions = {},
 ): ListEntry {
   if (text === "*") {
     if (takes.includes("everyone")) return { kind: "everyone" };
@@ -146,9 +146,9 @@ function checkMembership(
   { kind, name }: { kind: Membership; name: string },
   provider: KnownNames["providers"][number] | undefined,
   { providers }: KnownNames,
-  { takes = [], groupFix }: EntryOptions,
+  { takes = [], groupFix }: ListEntryOptions,
 ): ListEntry {
-  const entry = `${prefixOf(kind)}:${name}`;
+  const entry = `${membershipPrefix(kind)}:${name}`;
   const written = provider ? `${provider.key}/${entry}` : entry;
   if (!takes.includes("membership")) {
     throw new EntryError(

@@ -124,7 +124,7 @@ export function membershipName(kind: Membership, name: string): string {
     : name;
 }
 
-export function prefixOf(kind: Membership): string {
+export function membershipPrefix(kind: Membership): string {
   return Object.keys(MEMBERSHIP_OF).find((it) => MEMBERSHIP_OF[it] === kind)!;
 }
 

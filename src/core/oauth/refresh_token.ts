@@ -169,7 +169,7 @@ export async function makeExchange(
  * gets the same response again, `reused` was used before. Undefined if it was
  * never issued for the grant.
  */
-export function stateOfToken(
+export function refreshTokenState(
   refreshToken: string,
   { refreshTokens, refreshKey }: Refreshable,
   now: number,

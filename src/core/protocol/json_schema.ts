@@ -134,11 +134,11 @@ export function parseBy(
 }
 
 /** The names that every object inherits, such as `constructor`. */
-export const INHERITED: readonly string[] = Object.getOwnPropertyNames(
+export const INHERITED_NAMES: readonly string[] = Object.getOwnPropertyNames(
   Object.prototype,
 );
 
-const NAMED = new RegExp(`"(?:${INHERITED.join("|")})":`);
+const NAMED = new RegExp(`"(?:${INHERITED_NAMES.join("|")})":`);
 
 const naming = new WeakMap<z.ZodType, boolean>();
 

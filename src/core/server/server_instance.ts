@@ -36,7 +36,11 @@ import {
 } from "../auth/doors/gate.ts";
 import { firstOf } from "../first_of.ts";
 import { streamedResponse } from "../http/outgoing_body.ts";
-import { networkKey, sendingTo, unreadBudget } from "../mcp/exchange/limits.ts";
+import {
+  networkKey,
+  responseSending,
+  unreadBudget,
+} from "../mcp/exchange/limits.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
 import { mustPause } from "../net/body_bytes.ts";
@@ -117,7 +121,7 @@ export class ServerSite {
     url.pathname = path;
     return await streamedResponse(
       await routes.fetch(isSame ? request : new Request(url, request), info),
-      () => sendingTo(limitKey, bodies, info),
+      () => responseSending(limitKey, bodies, info),
     );
   }
 

@@ -18,7 +18,7 @@ import { assertionSetting, type OAuthConfig, parseOAuth } from "./oauth.ts";
 import { renameFor } from "./providers.ts";
 import { type Exposure, SERVER } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
-import { listOf, oneOf, refuseText, TRUE_OR_FALSE } from "./shapes.ts";
+import { BOOLEAN_SHAPE, listOf, oneOf, refuseText } from "./shapes.ts";
 
 /** The settings of each configured strategy; without any, everyone may call. */
 export interface AuthConfig {
@@ -74,7 +74,7 @@ export const AUTH = settingsOf({
   AUTH_ANONYMOUS: {
     words: "Lets callers who present nothing use what needs no scope. See " +
       "docs/access.md.",
-    shape: TRUE_OR_FALSE,
+    shape: BOOLEAN_SHAPE,
     default: false,
   },
 });

@@ -8,10 +8,10 @@ import { parseConfiguredClients } from "../oauth/configured_client.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import {
   anyText,
+  BOOLEAN_SHAPE,
   listOf,
   lowerCase,
   textMatching,
-  TRUE_OR_FALSE,
 } from "./shapes.ts";
 
 export const CLIENTS = settingsOf({
@@ -26,7 +26,7 @@ export const CLIENTS = settingsOf({
   OAUTH_REGISTRATION: {
     guards: true,
     words: "Lets clients register themselves.",
-    shape: TRUE_OR_FALSE,
+    shape: BOOLEAN_SHAPE,
     default: true,
   },
   OAUTH_REDIRECT_HOSTS: {
@@ -56,7 +56,7 @@ export const CLIENTS = settingsOf({
     words: "Lets clients name themselves by the URL of a metadata document. " +
       "Set `false` where the server cannot reach the Internet: they then " +
       "register.",
-    shape: TRUE_OR_FALSE,
+    shape: BOOLEAN_SHAPE,
     unset: "true, except with the `dev` provider",
     example: "false",
   },

@@ -7,10 +7,10 @@
 import { type TokenShape, tokenShape } from "../oauth/credential.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import {
-  ISSUER_URL,
+  ISSUER_URL_SHAPE,
   listOf,
   lowerCase,
-  SERVER_URL,
+  SERVER_URL_SHAPE,
   textMatching,
   wholeNumber,
 } from "./shapes.ts";
@@ -95,7 +95,7 @@ export const JWT = settingsOf({
     guards: true,
     words: "The issuers whose tokens are taken, such as " +
       "`https://login.example.com`.",
-    shape: listOf("https URLs without ?", ISSUER_URL.parse),
+    shape: listOf("https URLs without ?", ISSUER_URL_SHAPE.parse),
     default: [],
     fix: "It looks like https://login.example.com",
   },
@@ -108,7 +108,7 @@ export const JWT = settingsOf({
   },
   JWT_JWKS_URL: {
     words: "The address of each issuer's keys, in the same order.",
-    shape: listOf("https URLs", SERVER_URL.parse),
+    shape: listOf("https URLs", SERVER_URL_SHAPE.parse),
     default: [],
     example: "https://login.example.com/.well-known/jwks.json",
   },

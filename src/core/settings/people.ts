@@ -7,12 +7,12 @@
 import { type Membership, MEMBERSHIPS } from "../caller.ts";
 import {
   EntryError,
-  type EntryOptions,
   type KnownNames,
   type ListEntry,
+  type ListEntryOptions,
   parseListEntry,
 } from "../oauth/list_entry.ts";
-import { prefixOf } from "../oauth/person.ts";
+import { membershipPrefix } from "../oauth/person.ts";
 import { parsePermissions, type PermissionRule } from "../oauth/permissions.ts";
 import { ENTRA_ID, type ProviderConfig } from "./application.ts";
 import { PROVIDER } from "./provider.ts";
@@ -20,7 +20,7 @@ import { renameFor } from "./providers.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import {
   anyText,
-  ENCRYPTION_KEYS,
+  ENCRYPTION_KEYS_SHAPE,
   listOf,
   type TextShape,
   wholeNumber,
@@ -65,7 +65,7 @@ export const PEOPLE_SETTINGS = settingsOf({
     words: "Keys that seal people's keys and tokens of other services: 32 " +
       "random bytes each (`openssl rand -base64 32`). The first one " +
       "seals, all of them open. See docs/sealing.md.",
-    shape: ENCRYPTION_KEYS,
+    shape: ENCRYPTION_KEYS_SHAPE,
     default: [],
     unset: "tools that need people's accounts are off",
     fix: "Make one with: openssl rand -base64 32",
@@ -169,7 +169,7 @@ function readList(
     default: readonly string[];
   },
   known: KnownNames,
-  list: EntryOptions = {},
+  list: ListEntryOptions = {},
 ): ListEntry[] {
   return settings.read(setting).flatMap((text) => {
     try {
@@ -214,7 +214,7 @@ function checkMemberships(
   const provider = providers.map(({ kind }) => kind).join(",");
   for (const { who } of rules) {
     if (!("name" in who)) continue;
-    const entry = `${prefixOf(who.kind)}:${who.name}`;
+    const entry = `${membershipPrefix(who.kind)}:${who.name}`;
     // Microsoft chooses the ID of a group, so that it is unique.
     const isUnique = who.kind === "groups" && ENTRA_ID.test(who.name);
     const own = providers.filter(({ id }) =>
@@ -241,7 +241,9 @@ function checkMemberships(
     settings.doubts.push(
       `OAUTH_PERMISSIONS: ${entry} matches no one, ` +
         `because OAUTH_PROVIDER=${provider} tells of no ${who.kind}: use ` +
-        `${[...kinds].map((kind) => `${prefixOf(kind)}:`).join(", ")}, or ` +
+        `${
+          [...kinds].map((kind) => `${membershipPrefix(kind)}:`).join(", ")
+        }, or ` +
         "name people",
     );
   }

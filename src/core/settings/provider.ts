@@ -12,12 +12,12 @@ import type { Exposure } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import {
   anyText,
-  ISSUER_URL,
+  ISSUER_URL_SHAPE,
   listOf,
   lowerCase,
   oneOf,
   refuseText,
-  SERVER_URL,
+  SERVER_URL_SHAPE,
   textMatching,
 } from "./shapes.ts";
 
@@ -102,7 +102,7 @@ export const PROVIDER = settingsOf({
     guards: true,
     words: "The issuer of an `oidc` provider, of a tenant at `microsoft`, of " +
       "your own instance at `gitlab`.",
-    shape: ISSUER_URL,
+    shape: ISSUER_URL_SHAPE,
     example: "https://id.example.com",
   },
   OAUTH_PROVIDER_DOMAINS: {
@@ -128,7 +128,7 @@ function endpoint(name: string) {
   return {
     words: `The ${name} endpoint of a \`custom\` provider` +
       (name === "revocation" ? ", if it has one." : "."),
-    shape: SERVER_URL,
+    shape: SERVER_URL_SHAPE,
     example: `https://id.example.com/${name}`,
   };
 }

@@ -10,11 +10,11 @@ import { hideSecrets } from "../net/url.ts";
 import { settingsOf } from "./setting.ts";
 import {
   anyText,
+  BOOLEAN_SHAPE,
   listOf,
   oneOf,
   refuseText,
   textMatching,
-  TRUE_OR_FALSE,
   wholeNumber,
 } from "./shapes.ts";
 
@@ -86,7 +86,7 @@ export const SERVER = settingsOf({
     words:
       "Lets other processes listen on the same port; `deno task ts cores` " +
       "sets it.",
-    shape: TRUE_OR_FALSE,
+    shape: BOOLEAN_SHAPE,
     default: false,
   },
   BASE_URL: {
@@ -171,7 +171,7 @@ export const SERVER = settingsOf({
   AUDIT_LOG: {
     words: "Logs sign-ins and changes by people and operators at every " +
       "`LOG_LEVEL` but `off`.",
-    shape: TRUE_OR_FALSE,
+    shape: BOOLEAN_SHAPE,
     default: true,
   },
   MCP_TITLE: {

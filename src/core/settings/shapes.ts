@@ -62,7 +62,7 @@ export function wholeNumber(
   return { wants: `${what} from ${min} to ${max}`, parse };
 }
 
-export const TRUE_OR_FALSE: TextShape<boolean> = {
+export const BOOLEAN_SHAPE: TextShape<boolean> = {
   wants: "true or false",
   parse: (text) =>
     /^(true|1)$/.test(text) || !/^(false|0)$/.test(text) && refuseText(),
@@ -91,7 +91,7 @@ export function listOf<T = string>(
 }
 
 /** Different keys of 32 random bytes each, in base64 or base64url. */
-export const ENCRYPTION_KEYS: TextShape<string[]> = listOf(
+export const ENCRYPTION_KEYS_SHAPE: TextShape<string[]> = listOf(
   "different keys of 32 random bytes in base64",
   (key, nth, all) => {
     const bytes = /^[\w+/-]{43}=?$/.test(key) && fromBase64url(key);
@@ -101,13 +101,14 @@ export const ENCRYPTION_KEYS: TextShape<string[]> = listOf(
 );
 
 /** The URL of a server, unchanged: https, or http on loopback. */
-export const SERVER_URL: TextShape<string> = {
+export const SERVER_URL_SHAPE: TextShape<string> = {
   wants: "an https URL",
   parse: (text) => parseServerUrl(text) ? text : refuseText(),
 };
 
 /** An issuer, which has no query (RFC 8414 §2). */
-export const ISSUER_URL: TextShape<string> = {
+export const ISSUER_URL_SHAPE: TextShape<string> = {
   wants: "an https URL without ?",
-  parse: (text) => text.includes("?") ? refuseText() : SERVER_URL.parse(text),
+  parse: (text) =>
+    text.includes("?") ? refuseText() : SERVER_URL_SHAPE.parse(text),
 };

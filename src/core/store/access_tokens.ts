@@ -32,7 +32,7 @@ import {
   mintPersonalToken,
   parseCredential,
 } from "../oauth/credential.ts";
-import { type AccessRecord, grantStore, setGrant } from "./grants.ts";
+import { type AccessTokenRecord, grantStore, setGrant } from "./grants.ts";
 import {
   accessTokenKey,
   blockHeadKey,
@@ -126,7 +126,7 @@ export function accessTokenStore(database: Database) {
         return undefined;
       }
       const [{ value: record }, read, head] = await database
-        .getMany<[AccessRecord, Grant, BlockHead]>([
+        .getMany<[AccessTokenRecord, Grant, BlockHead]>([
           accessTokenKey(accessToken),
           grantKey(credential.grantId),
           blockHeadKey(),

@@ -14,7 +14,7 @@ export const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
 /**
  * The end of one step of an attempt to connect. It has no code, token or state.
  */
-export interface Attempt {
+export interface ConnectAttempt {
   /** The time of the latest attempt, in epoch seconds. */
   at: number;
   /** The route of the step: `GET /authorize`. */
@@ -50,15 +50,16 @@ export const MAX_ATTEMPTS = MAX_FAILURES + MAX_SUCCESSES + MAX_STRANGERS;
  * of names.
  */
 export function addAttempt(
-  attempts: readonly Attempt[],
-  { client, failure, ...added }: Attempt,
-): Attempt[] {
-  const attempt: Attempt = {
+  attempts: readonly ConnectAttempt[],
+  { client, failure, ...added }: ConnectAttempt,
+): ConnectAttempt[] {
+  const attempt: ConnectAttempt = {
     ...added,
     client: client?.slice(0, CLIENT_MAX_LENGTH),
     failure: failure?.slice(0, FAILURE_MAX_LENGTH),
   };
-  const isOther = (other: Attempt) => groupOf(other) !== groupOf(attempt);
+  const isOther = (other: ConnectAttempt) =>
+    groupOf(other) !== groupOf(attempt);
   const before = attempts.find((other) => !isOther(other));
   const count = attempt.count + (before?.count ?? 0);
   return arrange([{ ...attempt, count }, ...attempts.filter(isOther)]);
@@ -68,7 +69,7 @@ export function addAttempt(
  * Sorts and truncates attempts: failures and successes of known clients, then
  * unknown clients.
  */
-function arrange(attempts: readonly Attempt[]): Attempt[] {
+function arrange(attempts: readonly ConnectAttempt[]): ConnectAttempt[] {
   const newestFirst = attempts.toSorted((one, other) => other.at - one.at);
   const strangers = newestFirst.filter(({ isStranger }) => isStranger);
   const known = newestFirst.filter(({ isStranger }) => !isStranger);
@@ -84,7 +85,10 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
 /**
  * Truncates a list. Drops the oldest entry of the most frequent failure first.
  */
-function dropFairly(failures: Attempt[], most: number): Attempt[] {
+function dropFairly(
+  failures: ConnectAttempt[],
+  most: number,
+): ConnectAttempt[] {
   const kept = [...failures];
   while (kept.length > most) {
     const causes = Map.groupBy(
@@ -99,7 +103,7 @@ function dropFairly(failures: Attempt[], most: number): Attempt[] {
   return kept;
 }
 
-function groupOf(attempt: Attempt): string {
+function groupOf(attempt: ConnectAttempt): string {
   const { isStranger, step, client, failure } = attempt;
   return isStranger
     // The error code only, because the description may quote the client's text.
@@ -110,7 +114,7 @@ function groupOf(attempt: Attempt): string {
 export type AttemptLog = ReturnType<typeof attemptLog>;
 
 export function attemptLog(database: Database, log: Logger) {
-  const attempts = sharedList<Attempt>(database, log, {
+  const attempts = sharedList<ConnectAttempt>(database, log, {
     key: attemptsKey(),
     member: "attempts",
     keepSeconds: ATTEMPTS_SECONDS,
@@ -119,14 +123,14 @@ export function attemptLog(database: Database, log: Logger) {
   });
   return {
     /** Records an attempt; it is written within a second. */
-    note(attempt: Omit<Attempt, "at" | "count">): void {
+    note(attempt: Omit<ConnectAttempt, "at" | "count">): void {
       attempts.note({ ...attempt, at: database.now(), count: 1 });
     },
 
     /**
      * Lists attempts: failures first, unknown clients last, each newest first.
      */
-    async list(): Promise<readonly Attempt[]> {
+    async list(): Promise<readonly ConnectAttempt[]> {
       await attempts.flush();
       return await attempts.read();
     },

@@ -266,7 +266,7 @@ export function grantStore(
   };
 }
 
-export interface AccessRecord extends Expiring {
+export interface AccessTokenRecord extends Expiring {
   /**
    * The grant's data key, encrypted with the access token; absent without a
    * provider.
@@ -323,7 +323,7 @@ export async function issueTokens(
     refreshToken && exchanged &&
     makeExchange(exchanged.refreshToken, tokens, id),
   ]);
-  const access: AccessRecord = {
+  const access: AccessTokenRecord = {
     wrappedKey,
     issuedAt: now,
     expiresAt,

@@ -4,12 +4,12 @@
  * @module
  */
 import { settingsOf } from "../../core/settings/setting.ts";
-import { textMatching, TRUE_OR_FALSE } from "../../core/settings/shapes.ts";
+import { BOOLEAN_SHAPE, textMatching } from "../../core/settings/shapes.ts";
 
 export const DISCOVERY = settingsOf({
   SERVER_CARD: {
     words: "Tells directories of this server by a card.",
-    shape: TRUE_OR_FALSE,
+    shape: BOOLEAN_SHAPE,
     default: true,
   },
   OPENAI_APPS_CHALLENGE: {

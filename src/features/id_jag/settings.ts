@@ -5,14 +5,18 @@
  */
 import { parseIssuer } from "../../core/oauth/subject.ts";
 import { settingsOf } from "../../core/settings/setting.ts";
-import { ISSUER_URL, listOf, refuseText } from "../../core/settings/shapes.ts";
+import {
+  ISSUER_URL_SHAPE,
+  listOf,
+  refuseText,
+} from "../../core/settings/shapes.ts";
 
 const ISSUERS = listOf(
   "issuers of identity providers: https URLs, each once, with #tenant behind " +
     "one that serves several",
   (item) => {
     const issuer = parseIssuer(item);
-    ISSUER_URL.parse(issuer.issuer);
+    ISSUER_URL_SHAPE.parse(issuer.issuer);
     return issuer;
   },
 );

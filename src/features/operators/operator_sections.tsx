@@ -8,7 +8,10 @@
 import { clientName } from "../../core/oauth/client.ts";
 import { machineSubject } from "../../core/oauth/subject.ts";
 import { escaped } from "../../core/log/log_line.ts";
-import { type Attempt, ATTEMPTS_SECONDS } from "../../core/store/attempts.ts";
+import {
+  ATTEMPTS_SECONDS,
+  type ConnectAttempt,
+} from "../../core/store/attempts.ts";
 import { CLIENT_USE_SECONDS } from "../../core/store/client_uses.ts";
 import { STEP_FAILURES_SECONDS, type StepFailure } from "../work/steps.ts";
 import type { WorkAhead } from "../work/run_record.ts";
@@ -97,7 +100,7 @@ export function OperatorClients(
 
 /** The last attempts to connect, newest first. */
 export function OperatorAttempts(
-  { attempts, now }: { attempts: readonly Attempt[]; now: number },
+  { attempts, now }: { attempts: readonly ConnectAttempt[]; now: number },
 ) {
   return (
     <Table

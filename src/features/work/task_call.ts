@@ -23,7 +23,7 @@ import type {
 } from "../../core/mcp/methods/method_engine.ts";
 import {
   findNeeds,
-  print,
+  printedResult,
   runAround,
 } from "../../core/mcp/methods/tool_call.ts";
 import type { ToolRun } from "../../core/mcp/exchange/engine.ts";
@@ -140,13 +140,13 @@ async function runAsTask(
     ? undefined
     : new TaskRelay(call, tool.handOverMilliseconds);
   const seen = await waitAsCall(call, tool, task, relay);
-  if (seen === undefined) return print(call, unknownTaskResult());
+  if (seen === undefined) return printedResult(call, unknownTaskResult());
   return answerWith(call, seen);
 }
 
 function answerWith(call: Call, task: Task): Answer {
   return isTerminal(task.status)
-    ? print(call, resultOfTask(task, call))
+    ? printedResult(call, resultOfTask(task, call))
     : answerWithTask(call, task);
 }
 

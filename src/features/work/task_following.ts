@@ -7,7 +7,7 @@
  */
 import { ToolError } from "../../authoring/tool.ts";
 import { type Caller, mayUseAccounts } from "../../core/caller.ts";
-import { checkGranted, isWithinReach } from "../../core/mcp/exchange/check.ts";
+import { checkGranted, mayBeGranted } from "../../core/mcp/exchange/check.ts";
 import type { FollowedKind } from "../../core/mcp/methods/method_engine.ts";
 import type { LastingCall } from "./task_engine.ts";
 import { checkKnowsTasks, printTask } from "./task_answer.ts";
@@ -81,7 +81,7 @@ export async function findTask(
   taskId: string,
 ): Promise<Task | undefined> {
   const task = await tasks.find(taskId, caller.binding);
-  if (task === undefined || !isWithinReach(caller, task.scopes)) {
+  if (task === undefined || !mayBeGranted(caller, task.scopes)) {
     return undefined;
   }
   checkGranted(caller, task.scopes);

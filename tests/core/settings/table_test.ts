@@ -8,12 +8,15 @@ import {
   defaultText,
   type Environment,
 } from "../../../src/core/settings/setting.ts";
-import { envExample, TABLE } from "../../../packages/create/settings.ts";
+import {
+  envExample,
+  SETTINGS_TABLE,
+} from "../../../packages/create/settings.ts";
 import { FEATURES } from "../../../src/features.ts";
 import * as z from "zod";
 import { secret } from "../../../src/authoring/setting.ts";
 
-const { settings: SETTINGS, variables: VARIABLES } = TABLE;
+const { settings: SETTINGS, variables: VARIABLES } = SETTINGS_TABLE;
 
 /** The lines of `.env.example` that set something when uncommented. */
 const LINES = [...envExample(new Map()).matchAll(/^# ([A-Z_]+)=(.+)$/gm)]

@@ -3,9 +3,9 @@ import { Database } from "../../../src/core/kv/database.ts";
 import { silentLogger } from "../../kit/log.ts";
 import {
   addAttempt,
-  type Attempt,
   type AttemptLog,
   attemptLog,
+  type ConnectAttempt,
   MAX_ATTEMPTS,
 } from "../../../src/core/store/attempts.ts";
 import { until } from "../../kit/wait.ts";
@@ -15,7 +15,7 @@ import { HastyTimers } from "../../kit/timers.ts";
 import { atomicWith, kvWith } from "../../kit/kv.ts";
 
 const NOW = 1_800_000_000;
-const FAILED: Attempt = {
+const FAILED: ConnectAttempt = {
   at: NOW,
   step: "GET /authorize",
   client: "their-app",
@@ -24,7 +24,7 @@ const FAILED: Attempt = {
   count: 1,
 };
 
-function addAll(attempts: readonly Attempt[]): Attempt[] {
+function addAll(attempts: readonly ConnectAttempt[]): ConnectAttempt[] {
   return attempts.reduce(addAttempt, []);
 }
 

@@ -37,7 +37,7 @@ import {
 import type { AuthConfig } from "../../settings/auth.ts";
 import { HttpError, OAuthError } from "../../errors.ts";
 import { shortClientId } from "../../oauth/client.ts";
-import type { Attempt } from "../../store/attempts.ts";
+import type { ConnectAttempt } from "../../store/attempts.ts";
 
 /**
  * Makes the middleware that records attempts to connect. An endpoint that has
@@ -47,7 +47,7 @@ import type { Attempt } from "../../store/attempts.ts";
 export function attemptRecorder(
   { baseUrl, attempts }: Pick<AuthServices, "baseUrl" | "attempts">,
 ): MiddlewareHandler {
-  function note(c: Context, end: Partial<Attempt>): void {
+  function note(c: Context, end: Partial<ConnectAttempt>): void {
     const step = `${c.req.method} ${c.req.path}`;
     const known: string | undefined = c.get("client");
     const named = c.req.query("client_id");
@@ -77,7 +77,7 @@ export function attemptRecorder(
 function endOf(
   location: string | null,
   issuer: string,
-): Pick<Attempt, "client" | "failure"> | undefined {
+): Pick<ConnectAttempt, "client" | "failure"> | undefined {
   if (location === null) return undefined;
   const [client, query] = location.split("?");
   const answer = new URLSearchParams(query);
@@ -215,7 +215,7 @@ export function makeSignIn(
 
 /**
  * The routes that a client calls to connect, each of which is a step of
- * {@linkcode Attempt}.
+ * {@linkcode ConnectAttempt}.
  */
 export const CONNECT_STEPS: readonly string[] = [
   "POST /register",

@@ -9,7 +9,7 @@ import type { Context } from "@hono/hono";
 import { now } from "../../clock.ts";
 import { parseCredential } from "../../oauth/credential.ts";
 import type { Parameters } from "../../oauth/parameters.ts";
-import { stateOfToken } from "../../oauth/refresh_token.ts";
+import { refreshTokenState } from "../../oauth/refresh_token.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import { readParameters } from "../../http/body.ts";
 import { browserCookieOf, readCookie } from "../../http/browser.ts";
@@ -93,7 +93,7 @@ export function presentedCredentials(
         const read = await refreshTokens.read(token);
         const grant = read?.grant.value;
         if (grant?.status !== "active" || read?.isBlocked) return false;
-        const state = stateOfToken(token, grant, now(clock));
+        const state = refreshTokenState(token, grant, now(clock));
         return state !== undefined && state !== "reused";
       }
       default:

@@ -21,8 +21,8 @@ import { REPLAY_MARGIN_SECONDS } from "../../oauth/lifetimes.ts";
 import {
   dataKeyOf,
   type IssuedTokens,
+  refreshTokenState,
   replayResponse,
-  stateOfToken,
 } from "../../oauth/refresh_token.ts";
 import { resourceOf } from "../../oauth/resource.ts";
 import { narrowScopes, parseScope } from "../../oauth/scope.ts";
@@ -101,7 +101,11 @@ export function refreshTokenGrant(
       if (!read || !isOf(client, stored)) throw unknown();
       if (read.isBlocked) throw refusedByBlock("invalid_grant");
       const time = now(clock);
-      const state = stateOfToken(refreshToken, stored, Math.min(came, time));
+      const state = refreshTokenState(
+        refreshToken,
+        stored,
+        Math.min(came, time),
+      );
       if (state === undefined) throw unknown();
       if (state === "reused") {
         await grants.revoke(stored.id, read.grant);

@@ -15,8 +15,8 @@ import { now } from "../../clock.ts";
 import { parseCredential } from "../../oauth/credential.ts";
 import {
   dataKeyOf,
+  refreshTokenState,
   replayResponse,
-  stateOfToken,
 } from "../../oauth/refresh_token.ts";
 import type { FoundRefreshToken } from "../../store/grants.ts";
 import { isFound } from "../../kv/database.ts";
@@ -69,7 +69,7 @@ export function revokeEndpoint(
     const { grant: found } = read;
     if (!isFound(found) || found.value.status !== "active") return;
     const { value: grant } = found;
-    const state = stateOfToken(refreshToken, grant, now(clock));
+    const state = refreshTokenState(refreshToken, grant, now(clock));
     if (state === undefined) return;
     // A refresh token that was exchanged decrypts only the response that it
     // got. The refresh token in that response decrypts the grant's data key.

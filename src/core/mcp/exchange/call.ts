@@ -23,7 +23,7 @@ import { type Answer, type Ending, PendingResponse } from "./answer.ts";
 import { abortSafely, AuthorCode } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
 import type { AskingCall, Link, PersonPages, Work } from "./work.ts";
-import { type LimitKey, limitKeyOf, sendingTo } from "./limits.ts";
+import { type LimitKey, limitKeyOf, responseSending } from "./limits.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import type { ResponseSending } from "../../http/outgoing_body.ts";
 import {
@@ -250,7 +250,7 @@ export abstract class Call implements AskingCall, RunningCall {
 
   get sending(): ResponseSending {
     const { limitKey, engine: { bodies }, admitted: { info } } = this;
-    return sendingTo(limitKey, bodies, info);
+    return responseSending(limitKey, bodies, info);
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {

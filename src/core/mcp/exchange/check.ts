@@ -130,7 +130,7 @@ export function checkGranted(caller: Caller, needed: readonly string[]): void {
 }
 
 /** True if the caller could be granted all these scopes. */
-export function isWithinReach(
+export function mayBeGranted(
   { ceiling }: Caller,
   needed: readonly string[],
 ): boolean {

@@ -446,7 +446,7 @@ export const unreadBudget = new MemoryBudget("unread long answers");
  * Makes the {@linkcode ResponseSending} of a response, whose unread bytes count
  * for its caller.
  */
-export function sendingTo(
+export function responseSending(
   limitKey: LimitKey,
   clock: ResponseSending["clock"],
   info: ConnectionInfo | undefined,

@@ -15,7 +15,7 @@ import {
   PendingResponse,
 } from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
-import { limitKeyOf, sendingTo } from "../exchange/limits.ts";
+import { limitKeyOf, responseSending } from "../exchange/limits.ts";
 import { type Incoming, refuseRequest, runCall } from "../exchange/run.ts";
 import {
   invalidRequest,
@@ -56,7 +56,7 @@ export async function serveBatch(
   if (!values.some(wantsResponse)) return await take(engine, values, found);
   const limitKey = limitKeyOf(admitted, engine.trustedProxies);
   const response = new PendingResponse(true, {
-    sending: sendingTo(limitKey, engine.bodies, admitted.info),
+    sending: responseSending(limitKey, engine.bodies, admitted.info),
   });
   const done: string[] = [];
 

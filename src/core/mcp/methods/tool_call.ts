@@ -156,7 +156,7 @@ class ToolCall implements PreparedCall {
     if (running instanceof Promise) {
       call.engine.longCalls?.watch(call, tool, running);
     }
-    return andThen(running, (result) => print(call, result));
+    return andThen(running, (result) => printedResult(call, result));
   }
 }
 
@@ -188,11 +188,14 @@ function begin(call: EngineCall, tool: CompiledTool): MaybePromise<Answer> {
   const next = (parsed: ParsedInput): MaybePromise<Answer> =>
     parsed.success
       ? start(new ToolCall(tool, parsed.data as JsonObject, call))
-      : print(call, errorResult(inputErrorText(parsed.error, parsed.hasMore)));
+      : printedResult(
+        call,
+        errorResult(inputErrorText(parsed.error, parsed.hasMore)),
+      );
   return andThen(parseInput(tool.input, input), next);
 }
 
-export function print(
+export function printedResult(
   { printedLists: { printer } }: Call,
   result: CallToolResult,
 ): Result {

@@ -14,7 +14,7 @@ import type { Call } from "../../../../src/core/mcp/exchange/call.ts";
 import {
   checkCall,
   checkGranted,
-  isWithinReach,
+  mayBeGranted,
 } from "../../../../src/core/mcp/exchange/check.ts";
 
 const scopes = ["mail:read", "mail:send"];
@@ -141,9 +141,9 @@ Deno.test("checkGranted() asks for every scope: of a person with 403, of a stran
   checkGranted(ANONYMOUS, NEEDED);
 });
 
-Deno.test("isWithinReach() is whether a caller could be granted all of it", () => {
-  assert(isWithinReach(ADA, NEEDED));
-  assert(isWithinReach({ ...ADA, ceiling: ["write", "read"] }, NEEDED));
-  assert(!isWithinReach({ ...ADA, ceiling: ["read"] }, NEEDED));
-  assert(isWithinReach({ ...ADA, ceiling: [] }, []));
+Deno.test("mayBeGranted() is whether a caller could be granted all of it", () => {
+  assert(mayBeGranted(ADA, NEEDED));
+  assert(mayBeGranted({ ...ADA, ceiling: ["write", "read"] }, NEEDED));
+  assert(!mayBeGranted({ ...ADA, ceiling: ["read"] }, NEEDED));
+  assert(mayBeGranted({ ...ADA, ceiling: [] }, []));
 });
