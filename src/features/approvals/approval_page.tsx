@@ -51,11 +51,8 @@ interface ApprovalProps extends PageProps, ToolInWords {
   task?: AskingTaskState;
   /** The base URL that durable work waits for, because no server has it. */
   awaitedAddress?: string;
-  /**
-   * True if the server or the tool has changed since the call asked, and the
-   * run has not begun.
-   */
-  isOutdated?: boolean;
+  /** Undefined if the approval is still asked for so, or its run has begun. */
+  outdated?: Outdated;
   /** The passkey that approving needs, if any. */
   passkey?: AskedPasskey;
   /**
@@ -118,7 +115,7 @@ export function printArguments(input: unknown): string {
 /** The page of an approval that is waiting. Respond with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
-  const { mayDecide, isOutdated } = props;
+  const { mayDecide, outdated } = props;
   const { isPaused, approval: { scope } } = approval;
   const { payload: { title, facts, input, accounts, before, caller, offer } } =
     approval;
@@ -142,7 +139,8 @@ export function ApprovalPage(props: ApprovalProps) {
     >
       {isRefused && <AnswerOf {...props} />}
       <p class="lead">
-        Nothing has been done yet. {isPaused
+        {outdated !== "unasked" && "Nothing has been done yet. "}
+        {isPaused
           ? (
             <>
               Its connection is paused: resume it on{" "}
@@ -164,7 +162,7 @@ export function ApprovalPage(props: ApprovalProps) {
           ? "Approve it only if you want exactly this after all: the app then has to ask for it again."
           : "Approve it only if you want exactly this."}
       </p>
-      {isOutdated && <p class="note warn">{OUTDATED}</p>}
+      {outdated && <p class="note warn">{OUTDATED[outdated]}</p>}
       {before?.begunAt !== undefined && (
         <p class="note">
           The same was approved before, and begun{" "}
@@ -200,8 +198,8 @@ export function ApprovalPage(props: ApprovalProps) {
           />.
         </FactRow>
         <FactRow term="What comes next">
-          It is done once, with the arguments below, whatever the app sends
-          later.
+          {outdated !== "unasked" &&
+            "It is done once, with the arguments below, whatever the app sends later."}
           <SignedInLine person={props.person} />
         </FactRow>
       </dl>
@@ -317,8 +315,18 @@ function endInWords({ begunAt, outcome }: Partial<ApprovalState>) {
     : outcome && ENDS[outcome];
 }
 
-const OUTDATED =
-  "The server has changed since the app asked: it may have to ask again, and you to approve it again.";
+/**
+ * A change since a call asked: of the server or its tool, or that calls of the
+ * tool need no approval any more.
+ */
+export type Outdated = "changed" | "unasked";
+
+const OUTDATED: Readonly<Record<Outdated, string>> = {
+  changed:
+    "The server has changed since the app asked: it may have to ask again, and you to approve it again.",
+  unasked:
+    "The server has changed since the app asked: this needs no approval any more. The app can do it, or has done it, whatever is answered here.",
+};
 
 /** Describes an approved call of a plain task that has not begun. */
 const TASKS: Readonly<Record<AskingTaskState, string>> = {
@@ -339,7 +347,7 @@ function wordOf(approval: CallApproval): string {
 
 /** Describes in a sentence what became of an approval. */
 function stateInWords(
-  { approval, subject, isOutdated, task, awaitedAddress }: ApprovalProps,
+  { approval, subject, outdated, task, awaitedAddress }: ApprovalProps,
 ): string {
   const { state, answer, pageTask, approval: { begunAt, endedAt } } = approval;
   if (answer?.action === "decline") {
@@ -350,10 +358,15 @@ function stateInWords(
     : `goes on once the server has its address ${awaitedAddress} again`;
   if (state === "answered") {
     if (begunAt !== undefined) {
-      const next = isOutdated ? OUTDATED : "It begins again with the answer.";
+      const next = outdated
+        ? OUTDATED[outdated]
+        : "It begins again with the answer.";
       return `Approved. ${ASKED} ${next}`;
     }
-    if (isOutdated) return `Approved, but nothing has begun. ${OUTDATED}`;
+    if (outdated) {
+      const but = outdated === "changed" ? ", but nothing has begun" : "";
+      return `Approved${but}. ${OUTDATED[outdated]}`;
+    }
     if (task) return TASKS[task];
     if (pageTask !== undefined) return `Approved. The work ${goesOn}.`;
     return approval.subject === subject
@@ -372,12 +385,12 @@ const isDurable = ({ taskAddress }: CallApproval) => taskAddress !== undefined;
 
 /** The person's answer, with the reason if it is a refusal. */
 function AnswerOf(props: ApprovalProps) {
-  const { base = "", isOutdated, task } = props;
+  const { base = "", outdated, task } = props;
   const { state, answer, approval, payload: { offer } } = props.approval;
   const reason = answer?.action === "decline" ? answer.reason : undefined;
   const isGood = state === "used"
     ? approval.outcome === "ok"
-    : reason === undefined && !isOutdated && (task ?? "runs") === "runs" &&
+    : reason === undefined && !outdated && (task ?? "runs") === "runs" &&
       props.awaitedAddress === undefined;
   return (
     <>

@@ -25,6 +25,7 @@ import {
   approvalInWords,
   ApprovalPage,
   MAX_REASON_CHARACTERS,
+  type Outdated,
 } from "./approval_page.tsx";
 import { isPaused } from "../questions/wait_records.ts";
 import { type Approver, isToBeDecided, mayDecide } from "./approver.ts";
@@ -55,15 +56,19 @@ export function approvalEndpoints(services: AccountPageServices) {
     return approvalTools.get(services.server)?.tools.get(tool);
   }
 
-  /** True if the server or the tool has changed since the call asked. */
-  async function isOutdated(it: CallApproval): Promise<boolean> {
+  /** Compares the server and the tool with those that asked. */
+  async function outdatedBy(it: CallApproval): Promise<Outdated | undefined> {
     const { approval: { scope, passkey }, payload: { definition } } = it;
     const tool = toolOf(it);
     const { version } = approvalTools.get(services.server)!.serverInfo;
     const { by, passkey: asked } = tool?.approval ?? {};
-    return !tool || scope !== (typeof by === "object" ? by.scope : undefined) ||
-      passkey !== asked ||
-      definition !== await fingerprintOfLong(definitionOf(version, tool));
+    // A task goes on by the approval that it has asked for.
+    if (tool && !tool.approval && it.pageTask === undefined) return "unasked";
+    const isSame = tool &&
+      scope === (typeof by === "object" ? by.scope : undefined) &&
+      passkey === asked &&
+      definition === await fingerprintOfLong(definitionOf(version, tool));
+    return isSame ? undefined : "changed";
   }
 
   /**
@@ -160,7 +165,9 @@ export function approvalEndpoints(services: AccountPageServices) {
         mayDecide: !approval.isPaused && mayDecide(approval, approver),
         task: await stateOfAskingTask(database, approval),
         awaitedAddress: awaitedAddress(approval),
-        isOutdated: approval.state !== "used" && await isOutdated(approval),
+        outdated: approval.state === "used"
+          ? undefined
+          : await outdatedBy(approval),
         passkey: passkey?.isNeeded ? passkey : undefined,
         mayRemember: !!offers(approval) &&
           await approvals.mayOffer(approval.subject),

@@ -28,7 +28,7 @@ const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
   tool_error: <span class="badge bad">Failed</span>,
   internal_error: <span class="badge bad">Failed in the server</span>,
   refused: <span class="badge">Refused</span>,
-  cancelled: <span class="badge">Not begun</span>,
+  cancelled: <span class="badge">Not used</span>,
   stopped: <span class="badge warn">End not known</span>,
   input_required: <span class="badge">Asked back</span>,
 };

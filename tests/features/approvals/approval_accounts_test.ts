@@ -162,7 +162,7 @@ for (const isNamed of [true, false]) {
     assert.equal(task.result.isError, true);
     assert.deepEqual(paidAt(service), []);
     await visitor.look("/calls");
-    assert.match(visitor.words, /Not begun/);
+    assert.match(visitor.words, /Not used/);
   });
 }
 

@@ -82,7 +82,7 @@ async function approve(
 async function outcomesOf(visitor: AccountVisitor): Promise<string[]> {
   const words = await visitor.look("/calls");
   return words.split("Decided by")[1]
-    .match(/Done|Not begun|End not known|Asked back|Cancelled/g)!.sort();
+    .match(/Done|Not used|End not known|Asked back|Cancelled/g)!.sort();
 }
 
 const forms = { capabilities: FORMS };
@@ -170,6 +170,6 @@ test.onDatabases("a run without a press that has asked keeps its receipt", async
   assert.deepEqual(Object.keys(inputRequests), ["why"]);
   assert.deepEqual(await outcomesOf(visitor), [
     "Asked back",
-    "Not begun",
+    "Not used",
   ]);
 });

@@ -156,7 +156,7 @@ for (const action of ["decline", "cancel"]) {
     visitor.page = page;
     await press(visitor, "approve");
     assert.match(visitor.words, /^.*The app has withdrawn it, and nothing/);
-    assert.match(await visitor.look("/calls"), /Not begun .*pay/);
+    assert.match(await visitor.look("/calls"), /Not used .*pay/);
     assert.doesNotMatch(await visitor.look(), /Wants your approval/);
     assert.notEqual((await ask(second, "pay", headers)).link, link);
     assert.equal(runs, 0);

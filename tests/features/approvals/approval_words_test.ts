@@ -351,3 +351,23 @@ Deno.test("a server on which people cannot approve calls says why at the start, 
     /no one can sign in here: use AUTH_/,
   );
 });
+
+Deno.test("where a tool needs no approval any more, neither the page nor the receipt says that nothing was done", async () => {
+  await using kv = await openTestKv();
+  await using server = await start({ kv });
+  const input = { project: "a" };
+  const asking = await ask(server);
+  const link = linkOf(await resultOf(asking("wipe", input)));
+  const { provider } = server;
+  const tools = [{ ...wipe, approval: undefined }, pay];
+  await using without = await start({ kv, tools, provider });
+  const visitor = await open(without, link);
+  assert.match(visitor.words, /this needs no approval any more/);
+  assert.doesNotMatch(visitor.words, /Nothing has been done|It is done once/);
+  await press(visitor, "approve");
+  assert.match(visitor.words, /Approved\. The server .* no approval any more/);
+  const call = await ask(without);
+  assert.equal(await textOf(call("wipe", input)), "wiped");
+  await visitor.look("/calls");
+  assert.match(visitor.words, /Approvals .* Not used/);
+});

@@ -133,7 +133,7 @@ test.onDatabases("the caller, who approved, and operators see what came of an ap
     of("Failed", "c2"),
     of("Failed in the server", "c3"),
     of("Refused", "c4", " Too much"),
-    of("Not begun", "c5"),
+    of("Not used", "c5"),
     of("End not known", "c6"),
   ];
   assert.deepEqual(
