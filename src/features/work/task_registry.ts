@@ -107,7 +107,13 @@ export class TaskRegistry {
     const { caller, limitKey } = origin;
     return this.#create(origin, async (taskId, list) => {
       const parts = this.#parts;
-      const begin = (task: Task, durable?: DurableState) => {
+      const begin = async (task: Task, durable?: DurableState) => {
+        // A client whose call is over by now learns of no task.
+        if (origin.isOver?.()) {
+          const { claim } = durable ?? {};
+          await parts.tasks.end(taskId, { status: "cancelled" }, claim);
+          throw new HttpError(503, "The call was over before its task began");
+        }
         const start = new TaskExecution(parts, { taskId, origin, durable });
         return { task, done: this.#execute(start, run) };
       };

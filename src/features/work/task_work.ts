@@ -75,7 +75,8 @@ export interface TaskOrigin extends
     | "changes"
     | "pageQuestions"
     | "advise"
-  > {
+  >,
+  Partial<Pick<Work, "isOver">> {
   readonly authenticated: Authenticated;
   /** Sends progress to a client whose call waits for the task. */
   relayProgress?(progress: JsonObject): Promise<void>;

@@ -6,6 +6,7 @@ import { Events, messagesOf, resultOf, textOf } from "../../kit/answer.ts";
 import { Client } from "../../kit/client.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { kvWith } from "../../kit/kv.ts";
 import {
   callerOf,
   GENERATIONS,
@@ -183,6 +184,50 @@ test.inMemory("a call that its client cancels in time is no task", async ({ kv }
     );
   }
 });
+
+for (const task of ["required", { durable: true }] as const) {
+  test.inMemory(`a call that its client cancels while its task is stored does no work: ${Deno.inspect(task)}`, async ({ kv }) => {
+    let cancel: (() => Promise<unknown>) | undefined;
+    const atomic = () => {
+      const operation = kv.atomic();
+      const { set, commit } = operation;
+      operation.set = (key, ...more) => {
+        if (key[0] === "task") {
+          operation.commit = async () => {
+            await cancel?.();
+            return await commit.call(operation);
+          };
+        }
+        return set.call(operation, key, ...more);
+      };
+      return operation;
+    };
+    let begun = 0;
+    const led = tool({
+      name: "led",
+      task,
+      limit: { callsAtOnce: 1 },
+      run: () => `call ${++begun}`,
+    });
+    const slow = kvWith(kv, { atomic });
+    await using server = await startServer({ tools: [led], kv: slow });
+    const caller = await callerOf(server, "2025");
+    cancel = () => {
+      cancel = undefined;
+      return caller.session!.notify("notifications/cancelled", {
+        requestId: 7,
+      });
+    };
+    const answer = caller.session!.request("tools/call", { name: "led" }, 7);
+    await (await answer).body?.cancel();
+    await until(async () => {
+      const [task] = await Array.fromAsync(kv.list<Json>({ prefix: ["task"] }));
+      return task?.value.status === "cancelled";
+    });
+    const { content } = await resultOf(caller.call("led"));
+    assert.equal(content[0].text, "call 1");
+  });
+}
 
 test.inMemory("the end of a session ends no call that was handed over", async ({ kv }) => {
   using time = new FakeTime();
