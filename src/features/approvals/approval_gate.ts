@@ -122,6 +122,7 @@ export function approvalGate(
         pages: waitPages,
       }),
       isWanted,
+      place: toolRun.place,
       checkAccounts: async () => await found?.checkConnected?.(),
       offer: offer && {
         ...offer,

@@ -5,9 +5,11 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Approved } from "../../authoring/approval.ts";
+import { pause } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
+import type { Place } from "../../core/mcp/exchange/limits.ts";
 import type { OpenPage, PagesOf, Work } from "../../core/mcp/exchange/work.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../work/journal.ts";
@@ -57,6 +59,9 @@ const hasEnded = (run?: WaitRecord) =>
  */
 const END_MILLISECONDS = 20_000;
 
+/** The time after which a task tries again to take a place among its tool's calls. */
+const PLACE_MILLISECONDS = 1000;
+
 export class ApprovalVisit implements PagesOf<Verdict> {
   #begun?: Pick<TakenWait, "release">;
   #approval?: CallApproval;
@@ -71,6 +76,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       waiting: Waiting & { approval: ApprovalState };
       /** False for work that asked for approval once, but would not ask now. */
       isWanted: boolean;
+      /** Left while the call waits for an answer. */
+      place?: Place;
       /** @throws {ToolError} if an account that the run uses is gone */
       checkAccounts(): Promise<void>;
       offer?: RememberOffer;
@@ -122,6 +129,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   #pageOf(approval: CallApproval, key: string): OpenPage {
+    this.of.place?.leave();
     return {
       key,
       wait: approval as unknown as OpenPage["wait"],
@@ -340,7 +348,26 @@ export class ApprovalVisit implements PagesOf<Verdict> {
 
   async #begin(approval: CallApproval) {
     await this.#checkAccounts();
+    await this.#takePlace();
     return await this.#do(() => this.#beginOnce(approval));
+  }
+
+  /**
+   * Takes the place of a run that is about to begin. A task waits for one.
+   *
+   * @throws {LimitError} for a call, whose answer then stays for the next one
+   */
+  async #takePlace(): Promise<void> {
+    const { of: { place }, work: { signal } } = this;
+    for (;;) {
+      try {
+        return place?.take();
+      } catch (error) {
+        if (!this.#isTask) throw error;
+      }
+      await pause(PLACE_MILLISECONDS, signal);
+      signal.throwIfAborted();
+    }
   }
 
   #beginOnce(approval: CallApproval) {

@@ -155,7 +155,7 @@ async function startTask(
   toolCall: PreparedCall,
   call: LastingCall,
 ): Promise<Task> {
-  const { tool, leave } = toolCall;
+  const { tool, place } = toolCall;
   const durable = durableOf(tool);
   if (durable) return await startDurable(toolCall, call, durable);
   const { name, scopes, needs } = tool;
@@ -173,7 +173,7 @@ async function startTask(
       try {
         return await (telemetry ? telemetry.task(name, run) : run());
       } finally {
-        leave?.();
+        place?.leave();
       }
     },
   });
@@ -203,7 +203,7 @@ async function startDurable(
   call: LastingCall,
   durable: DurableTask,
 ): Promise<Task> {
-  const { tool, found, leave } = toolCall;
+  const { tool, found, place } = toolCall;
   const { client, meta, params, engine } = call;
   const sent = argumentsOf(params);
   const input = found?.own(sent) ?? sent;
@@ -219,7 +219,7 @@ async function startDurable(
     beginning,
   });
   toolCall.isInTask = true;
-  if (leave) done.then(leave);
+  if (place) done.then(() => place.leave());
   return task;
 }
 

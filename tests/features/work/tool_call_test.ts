@@ -35,7 +35,7 @@ class OneCall {
     });
     const enter = () => {
       this.entered++;
-      return () => void this.left++;
+      return { leave: () => void this.left++ };
     };
     const start = (_call: LastingCall, { run }: TaskWork) => {
       this.work = run;

@@ -24,7 +24,7 @@ import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { CompiledTool } from "../../catalogue/compiled_tool.ts";
 import type { MessageBody } from "../../protocol/messages.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
-import type { CallerBound, Limits } from "./limits.ts";
+import type { CallerBound, Limits, Place } from "./limits.ts";
 import type { CallContext } from "./call_context.ts";
 import type { CallNeeds, FindNeeds } from "./needs.ts";
 import type { RunningCalls, Subscriptions } from "./running.ts";
@@ -38,6 +38,11 @@ export interface ToolRun {
   prepared?: unknown;
   /** True for durable work if an earlier run has asked for its approval. */
   hasApproval?: boolean;
+  /**
+   * The call's place among its tool's concurrent calls. Undefined if the tool
+   * has no limit, and for durable work.
+   */
+  place?: Place;
   /**
    * The accounts and other needs of the tool; undefined until they are found.
    */

@@ -194,6 +194,32 @@ const UNKNOWN_SHARE =
   "them share one limit: name the proxy in front in TRUSTED_PROXIES, or " +
   "pass the connection's info as the second argument of fetch()";
 
+/** A call's place among the concurrent calls of its tool. */
+export class Place {
+  #isHeld = true;
+
+  /** @param bound undefined if concurrent calls are not limited */
+  constructor(
+    private readonly bound: CallerBound | undefined,
+    private readonly who: LimitKey,
+  ) {}
+
+  /** Frees the place, if the call has it. */
+  leave(): void {
+    if (this.#isHeld) this.bound?.release(this.who);
+    this.#isHeld = false;
+  }
+
+  /**
+   * Takes a place again, unless the call has one. @throws {LimitError} if the
+   * limit is reached
+   */
+  take(): void {
+    if (!this.#isHeld) this.bound?.take(this.who);
+    this.#isHeld = true;
+  }
+}
+
 interface ToolLimit {
   calls?: SharedBuckets;
   underWay?: CallerBound;
@@ -293,23 +319,24 @@ export class Limits {
   }
 
   /**
-   * Counts a call of a tool with limits against its caller's rate. Returns a
-   * function to call when the tool ends. @throws {LimitError}
+   * Counts a call of a tool with limits against its caller's rate. Returns its
+   * place, to be left when the tool ends. @throws {LimitError}
    */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
     caller: LimitKey,
-  ): Promise<() => void> {
+  ): Promise<Place> {
     const who = limit!.shared ? EVERYONE : caller;
     const { calls, underWay } = this.#tools.get(name)!;
     underWay?.take(who);
+    const place = new Place(underWay, who);
     try {
       if (calls) await this.#take(calls, who, `calls to ${name} a minute`);
     } catch (error) {
-      underWay?.release(who);
+      place.leave();
       throw error;
     }
-    return () => underWay?.release(who);
+    return place;
   }
 
   /**

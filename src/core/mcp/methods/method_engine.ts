@@ -15,12 +15,7 @@ import type { Method } from "../exchange/run.ts";
 /** A tool call with checked arguments, ready to run. */
 export interface PreparedCall extends ToolRun {
   readonly call: EngineCall;
-  /**
-   * Frees the call's place among its tool's concurrent calls. Undefined if
-   * these are not limited.
-   */
-  readonly leave?: () => void;
-  /** True once the call is a task, which then calls `leave` when it ends. */
+  /** True once the call is a task, which then leaves `place` when it ends. */
   isInTask: boolean;
   /** Runs the tool in its request. */
   run(): MaybePromise<Answer>;

@@ -134,11 +134,7 @@ function toolResult(
 
 /** A call of a tool, with its parsed input. */
 class ToolCall implements PreparedCall {
-  /**
-   * Frees the call's place among its tool's concurrent calls. Undefined if
-   * these are not limited.
-   */
-  leave?: () => void;
+  place?: ToolRun["place"];
   prepared?: unknown;
   found?: ToolRun["found"];
   isInTask = false;
@@ -218,16 +214,16 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
 
 /**
  * Runs a tool within its limit on concurrent calls. A call that becomes a task
- * counts until the task ends.
+ * counts until the task ends, but not while it waits for an approval.
  */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
-  const leave = await call.engine.limits.enter(tool, call.limitKey);
-  toolCall.leave = leave;
+  const place = await call.engine.limits.enter(tool, call.limitKey);
+  toolCall.place = place;
   try {
     return await prepare(toolCall);
   } finally {
-    if (!toolCall.isInTask) leave();
+    if (!toolCall.isInTask) place.leave();
   }
 }
 

@@ -148,11 +148,13 @@ Deno.test("charge() has one limit, generous, for all whose address is unknown, a
 
 Deno.test("enter() lets so many calls of a tool be under way", async () => {
   const { enter } = limitsOf({ limit: { callsAtOnce: 1 } });
-  const leave = await enter(ADA);
+  const place = await enter(ADA);
   await refuses(() => enter(ADA), "calls to echo at a time", 5);
   await enter(BOB);
-  leave();
+  place.leave();
+  place.leave();
   await enter(ADA);
+  assert.throws(() => place.take(), LimitError);
 });
 
 Deno.test("enter() has one limit of calls a minute in all processes", async () => {
@@ -172,7 +174,7 @@ Deno.test("enter() has one limit of calls a minute in all processes", async () =
 Deno.test("enter() keeps no place of a call that is refused", async () => {
   using _time = new FakeTime();
   const { enter } = limitsOf({ limit: { callsPerMinute: 1, callsAtOnce: 1 } });
-  (await enter(ADA))();
+  (await enter(ADA)).leave();
   for (let tries = 0; tries < 2; tries++) {
     await refuses(() => enter(ADA), "calls to echo a minute", 60);
   }
