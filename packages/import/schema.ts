@@ -166,7 +166,8 @@ export class Schemas {
   }
 
   /**
-   * Adds the discriminator's values for this variant to the variant of a union.
+   * Adds the discriminator to a variant of a union, with the values that mean
+   * this variant.
    */
   #told(
     discriminator: unknown,

@@ -211,9 +211,9 @@ function readFrom(
 }
 
 /**
- * Starts to read the session while the token is checked, and if the message is
- * a short response, the question that it answers. All reads take one round
- * trip.
+ * Starts to read the session while the token is checked. If the message is a
+ * short response, also starts to read the question that it answers. All reads
+ * take one round trip.
  */
 function prefetch(engine: Engine, incoming: Incoming): Prefetch | undefined {
   const { request, request: { headers } } = incoming;
