@@ -6,7 +6,7 @@ import { resultOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { atomicWith, kvWith } from "../../kit/kv.ts";
-import type { Json } from "../../kit/message.ts";
+import type { HeadersOf, Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
@@ -139,3 +139,63 @@ test.inMemory("durable work of a paused connection is looked at about once an ho
     return task.value!.status === "completed";
   });
 });
+
+for (const paused of [0, 1]) {
+  test.inMemory(`durable work goes on while its ${paused === 0 ? "first" : "last"} connection is paused and the other is not, and waits while both are`, async ({ kv }) => {
+    using time = new FakeTime();
+    const did: string[] = [];
+    const works = tool({
+      name: "works",
+      task: { durable: true },
+      async run(_, { sleep, step }) {
+        for (const name of ["one", "two"]) {
+          await sleep(name, 60);
+          await step(name, () => void did.push(name));
+        }
+        return "done";
+      },
+    });
+    await using server = await startOAuthServer({ kv, tools: [works] });
+    const options: { headers: HeadersOf; capabilities: Json }[] = [];
+    const clients: string[] = [];
+    for (const _ of "12") {
+      const { headers, client } = await server.person();
+      options.push({ headers, capabilities: TASKS });
+      clients.push(client.clientId);
+    }
+    const grants = await Array.fromAsync(kv.list<Json>({ prefix: ["grant"] }));
+    const ids = clients.map((id) =>
+      grants.find(({ value }) => value.clientId === id)!.value.id
+    );
+    const call = { name: "works" };
+    const { taskId } = await resultOf(
+      server.call("tools/call", call, options[0]),
+    );
+    await resultOf(server.call("tasks/get", { taskId }, options[1]));
+    const visitor = await AccountVisitor.signIn(server);
+    const change = async (which: number, to: "pause" | "resume") => {
+      await visitor.look();
+      await visitor.press(`/account/${to}`, { grant: ids[which] });
+      time.tick(2);
+    };
+    const wake = async () => {
+      time.tick(130);
+      await server.app.wake();
+    };
+    await change(paused, "pause");
+    await until(async () => {
+      await wake();
+      return did.length === 1;
+    });
+    await change(1 - paused, "pause");
+    for (const _ of "123") await wake();
+    assert.deepEqual(did, ["one"]);
+    await change(1 - paused, "resume");
+    await until(async () => {
+      await wake();
+      const { value } = await kv.get<Json>(["task", taskId]);
+      return value!.status === "completed";
+    });
+    assert.deepEqual(did, ["one", "two"]);
+  });
+}
