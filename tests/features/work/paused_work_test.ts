@@ -1,6 +1,9 @@
 /** Durable work of a connection that its person pauses. */
 import assert from "node:assert/strict";
-import { tool } from "../../../src/mod.ts";
+import { tool, z } from "../../../src/mod.ts";
+import { Database } from "../../../src/core/kv/database.ts";
+import { type Grant, pauseGrant } from "../../../src/core/oauth/grant.ts";
+import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { test } from "../../kit/databases.ts";
@@ -199,3 +202,72 @@ for (const paused of [0, 1]) {
     assert.deepEqual(did, ["one", "two"]);
   });
 }
+
+test.inMemory("a press counts before a pause and after it, not in between, and its durable work then runs once, also if another release resumed it", async ({ kv }) => {
+  using time = new FakeTime();
+  const did: string[] = [];
+  const moveAs = (name: string) =>
+    tool({
+      name,
+      input: z.object({ to: z.string() }),
+      task: { durable: true },
+      approval: { expiresIn: 3600 },
+      async run({ to }, { step }) {
+        await step("move", () => void did.push(to));
+        return "done";
+      },
+    });
+  const links: string[] = [];
+  const taskIds: string[] = [];
+  const statesOf = async () => {
+    const found = taskIds.map((id) => kv.get<Json>(["task", id]));
+    return (await Promise.all(found)).map(({ value }) => value!.status);
+  };
+  {
+    await using server = await startOAuthServer({
+      kv,
+      tools: [moveAs("move")],
+    });
+    const { headers } = await server.person();
+    for (const to of ["early", "late"]) {
+      const of = { headers, name: "move", input: { to } };
+      const { taskId, statusMessage } = await followTask(server, of);
+      taskIds.push(taskId);
+      links.push(statusMessage.match(/\/approve\/([\w-]+)/)[1]);
+    }
+  }
+  // The pause comes before any process has seen the press.
+  const subject = "github:42";
+  const approve = async (id: string) => {
+    const database = new Database(kv);
+    const by = { action: "accept", by: subject, at: database.now() } as const;
+    const person = { subject, scopes: [] };
+    return await callApprovals(database).press(id, by, person) !== undefined;
+  };
+  assert.equal(await approve(links[0]), true);
+  for await (const { key, value } of kv.list<Grant>({ prefix: ["grant"] })) {
+    await kv.set(key, pauseGrant(value, Math.floor(Date.now() / 1000)));
+  }
+  await using server = await startOAuthServer({ kv, tools: [moveAs("move")] });
+  // A release without the tool resumes the connection.
+  await using other = await startOAuthServer({ kv, tools: [moveAs("other")] });
+  const wake = async () => {
+    time.tick(70);
+    for (const one of [server, other]) await one.app.wake();
+  };
+  for (const _ of "123") await wake();
+  assert.equal(await approve(links[1]), false);
+  await wake();
+  assert.deepEqual([await statesOf(), did], [["working", "working"], []]);
+  await (await AccountVisitor.signIn(other)).press("/account/resume");
+  await until(async () => {
+    await wake();
+    return (await statesOf())[0] === "completed";
+  });
+  assert.equal(await approve(links[1]), true);
+  await until(async () => {
+    await wake();
+    return (await statesOf())[1] === "completed";
+  });
+  assert.deepEqual(did, ["early", "late"]);
+});
