@@ -39,6 +39,7 @@ import { callTexts, receiptWords } from "./approval_words.ts";
 import { queued } from "./approval_queue.ts";
 import {
   type Approver,
+  isTakenBack,
   isToBeDecided,
   mayDecide,
   nameOfPerson,
@@ -335,9 +336,11 @@ export function callApprovals(
         await remembered.hasRoom(subject) &&
         await remembered.writing(subject, offer, { ...of, grantId });
       const { by, at } = pressed;
+      const end = isTakenBack({ ...approval, answer: pressed }) &&
+        { outcome: "withdrawn" as const };
       const writeReceipt = await receipts.writing(
         receiptOf(approval, isRefused),
-        { ...of, subject, by, at, ...isRefused && { isRefused } },
+        { ...of, subject, by, at, ...isRefused && { isRefused }, ...end },
         receiptWords(approval.payload, pressed, nameOfPerson(person)),
       );
       const accepted = await waits.accept(

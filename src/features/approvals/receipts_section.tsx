@@ -39,6 +39,13 @@ const ENDS: Readonly<Record<string, Child>> = {
   cut: <span class="badge warn">Cut off</span>,
 };
 
+function badgeOf(receipt: Receipt): Child {
+  const { isRefused, outcome = "" } = receipt;
+  return isRefused && outcome === "withdrawn"
+    ? <span class="badge">Withdrawn</span>
+    : ENDS[outcome] ?? OUTCOMES[outcomeOfReceipt(receipt)];
+}
+
 /**
  * Makes the section with the calls that a person asked for or decided on; for
  * an operator, with everyone's.
@@ -64,7 +71,7 @@ export async function receiptsSection(
       empty="No approval is like this. Shorten the names, or choose any outcome."
       columns={["Outcome", "When", "What", "Decided by"]}
       rows={receipts.map((receipt) => [
-        ENDS[receipt.outcome ?? ""] ?? OUTCOMES[outcomeOfReceipt(receipt)],
+        badgeOf(receipt),
         <PastTime at={receipt.at} now={now} />,
         <What
           {...receipt}

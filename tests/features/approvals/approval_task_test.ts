@@ -30,7 +30,7 @@ let begun = 0;
 const HANG = {
   input: z.object({ id: z.string() }),
   approval: { expiresIn: 600 },
-  run(_input: { id: string }, { signal }: Pick<Context, "signal">) {
+  run(_input: { id: string }, { signal }: Context) {
     begun++;
     return new Promise<string>((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
@@ -41,13 +41,6 @@ const HANG = {
 const tools = [
   tool({ name: "hang", task: "required", ...HANG }),
   tool({ name: "slow", handOver: 45, ...HANG }),
-  tool({
-    ...HANG,
-    name: "work",
-    task: { durable: true },
-    run: (input, context) =>
-      begun === 1 ? Promise.resolve("done") : HANG.run(input, context),
-  }),
 ];
 
 const capabilities = { ...FORMS, ...TASKS };
@@ -66,11 +59,8 @@ class Client {
   }
 
   /** Begins a task, and waits until it has a link or has ended. */
-  async begin(
-    at: Sender,
-    name = "hang",
-  ): Promise<{ task: Json; link: string }> {
-    const params = { name, arguments: { id: "a" } };
+  async begin(at: Sender): Promise<{ task: Json; link: string }> {
+    const params = { name: "hang", arguments: { id: "a" } };
     const { taskId } = await this.ask(at, "tools/call", params);
     let task: Json = {};
     let link: string | undefined;
@@ -246,22 +236,5 @@ testDeath(
     assert(text.includes(url), text);
     assert.match((await open(server, url)).words, /Nothing has been done yet/);
     assert.equal(begun, 0);
-  },
-);
-
-testDeath(
-  "durable work that is cut off outside a step as the server stops has the receipt of its end elsewhere",
-  async ({ time, server, client, dying }) => {
-    const { task, link } = await client.begin(dying, "work");
-    const visitor = await open(server, link);
-    await press(visitor, "approve");
-    await until(() => begun === 1);
-    await dying[Symbol.asyncDispose]();
-    time.tick(1);
-    await server.app.wake();
-    const { status, error } = await endOf(client, server, time, task.taskId);
-    assert.equal(status, "completed", JSON.stringify(error));
-    await visitor.look("/calls");
-    assert.match(visitor.words, /Approvals .* Done just now/);
   },
 );

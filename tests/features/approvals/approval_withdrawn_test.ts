@@ -308,7 +308,7 @@ Deno.test("a caller takes back what someone else has to approve: by the client a
     await textOf(second.answer("accept")),
     /^The person who asked has withdrawn this, and said: "Wrong one"\. .* gets this answer/,
   );
-  assert.match(await jo.look("/calls"), /Refused .*wipe.*Wrong one.*You/);
+  assert.match(await jo.look("/calls"), /Withdrawn .*wipe.*Wrong one.*You/);
   assert.equal(runs, 0);
 });
 
