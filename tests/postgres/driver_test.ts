@@ -13,14 +13,16 @@ import {
 class FakeClient extends EventEmitter {
   readonly done: string[] = [];
   readonly connecting = Promise.withResolvers<void>();
+  processID = 0;
+  rows: { id: number }[] = [];
 
   connect(): Promise<void> {
     return this.connecting.promise;
   }
 
-  query(text: string): Promise<{ rows: [] }> {
+  query(text: string): Promise<{ rows: { id: number }[] }> {
     this.done.push(text);
-    return Promise.resolve({ rows: [] });
+    return Promise.resolve({ rows: this.rows });
   }
 
   unref(): void {
@@ -132,21 +134,133 @@ Deno.test("listen() that fails late leaves the connection that has replaced its 
   assert.deepEqual(setting.heard, ["1"]);
 });
 
-Deno.test("a statement without a response is given up after Postgres has ended it, within the six seconds of docs/postgres.md", async () => {
+Deno.test("settle() runs its statement on the connection, which then keeps no process alive", async () => {
+  using setting = new Setting();
+  const client = await setting.listen();
+  await setting.connection.settle("select 1");
+  assert.deepEqual(client.done, ['LISTEN "kv"', "select 1", "unref"]);
+});
+
+Deno.test("isDirect() is true if Postgres reports the process that the connection was told of", async () => {
+  using setting = new Setting();
+  const client = await setting.listen();
+  client.rows = [{ id: 7 }];
+  for (const processID of [7, 8]) {
+    client.processID = processID;
+    assert.equal(await setting.connection.isDirect(), processID === 7);
+  }
+});
+
+/** A connection of a pool. */
+class FakePoolClient extends EventEmitter {
+  readonly released: unknown[] = [];
+  answer: () => unknown = () => ({ command: "SELECT", rows: [{ id: 1 }] });
+
+  query(): unknown {
+    return this.answer();
+  }
+
+  release(error?: unknown): void {
+    this.released.push(error);
+  }
+}
+
+/** A pool whose first connection does every statement. */
+class Pool extends EventEmitter {
+  readonly clients = [new FakePoolClient(), new FakePoolClient()];
+
+  constructor(readonly options: Record<string, unknown>) {
+    super();
+  }
+
+  connect(): Promise<FakePoolClient> {
+    for (const client of this.clients) this.emit("connect", client);
+    return Promise.resolve(this.clients[0]);
+  }
+}
+
+/** Makes connections whose pool is not the driver's. */
+function connectionsOf(
+  options: object = {},
+): { pool: Pool; connections: Connections } {
   const real = driver.Pool;
-  using _restored = { [Symbol.dispose]: () => driver.Pool = real };
-  let given: Record<string, unknown> = {};
-  driver.Pool = class extends EventEmitter {
-    constructor(options: typeof given) {
-      super();
-      given = options;
+  let pool: Pool;
+  driver.Pool = class extends Pool {
+    constructor(given: Record<string, unknown>) {
+      super(given);
+      pool = this;
     }
   };
+  try {
+    const connections = new Connections(
+      options as never,
+      { max: 3 },
+      () => true,
+    );
+    return { pool: pool!, connections };
+  } finally {
+    driver.Pool = real;
+  }
+}
+
+const STATEMENT = { name: "one", text: "select 1", values: [] };
+
+Deno.test("query() gives its connection back, and one that failed to be closed", async () => {
+  const { pool, connections } = connectionsOf();
+  const [client] = pool.clients;
+  assert.deepEqual(await connections.query(STATEMENT), [{ id: 1 }]);
+  assert.deepEqual(client.released, [undefined]);
+  client.answer = () => ({ command: "SET", rows: [] });
+  const answerOfAnother = await connections.query(STATEMENT).catch((it) => it);
+  assert.match(answerOfAnother.message, /another statement \(SET\)/);
+  assert.equal(answerOfAnother.isTransient, true);
+  assert.deepEqual(client.released, [undefined, answerOfAnother]);
+  // While a statement runs, an error of its connection is the statement's.
+  client.answer = () => {
+    client.emit("error", new Error("lost"));
+    throw new Error("cut");
+  };
+  await assert.rejects(connections.query(STATEMENT), /cut/);
+  assert.equal(client.listenerCount("error"), 0);
+  // The loss of an idle connection ends no process.
+  pool.emit("error", new Error("cut"));
+});
+
+Deno.test("a statement without a response closes the connections that the pool still has, and no other failure does", async () => {
+  const { pool, connections } = connectionsOf();
+  const [client, idle] = pool.clients;
+  const removed = new FakePoolClient();
+  const failures: Record<string, unknown>[] = [];
+  for (const one of [idle, removed]) {
+    one.on(
+      "error",
+      ({ message }) => failures.push({ message, isIdle: one === idle }),
+    );
+  }
+  pool.emit("connect", removed);
+  pool.emit("remove", removed);
+  for (
+    const failure of [
+      new Error("cut"),
+      new Error("no Query read timeout"),
+      { message: "Query read timeout" },
+      new Error("Query read timeout"),
+    ]
+  ) {
+    client.answer = () => {
+      throw failure;
+    };
+    await assert.rejects(connections.query(STATEMENT));
+  }
+  assert.deepEqual(failures, [{ message: "Query read timeout", isIdle: true }]);
+});
+
+Deno.test("a statement without a response is given up after Postgres has ended it, within the six seconds of docs/postgres.md", async () => {
   const options = await connectionOptions(
     parseDatabaseUrl("postgres://ada@127.0.0.1/tools"),
     { hasTimeout: true },
   );
-  new Connections(options, { max: 3 }, () => true);
+  const given = connectionsOf(options).pool.options;
   assert(given.query_timeout as number > options.statement_timeout!);
   assert(given.query_timeout as number <= 6000);
   assert.equal(given.max, 3);

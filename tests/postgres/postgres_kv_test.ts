@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
-import type { Connections, Row } from "../../packages/postgres/driver.ts";
+import type {
+  Connections,
+  Row,
+  Statement,
+} from "../../packages/postgres/driver.ts";
 import type { Listener } from "../../packages/postgres/listener.ts";
 import { PostgresKv } from "../../packages/postgres/postgres_kv.ts";
 import { KvClosedError } from "../../src/core/kv/kv_error.ts";
 import { settled } from "../kit/wait.ts";
 
-/** A handle on a database that gives one row as each answer. */
-class Setting implements Disposable {
-  readonly asked: string[] = [];
+/** A handle on a database that gives one row as each answer, and lists none. */
+class Setting implements AsyncDisposable {
+  readonly asked: Statement[] = [];
   closed = 0;
   readonly kv: PostgresKv;
 
@@ -19,9 +23,9 @@ class Setting implements Disposable {
       return Promise.resolve();
     };
     const connections = {
-      query: ({ name }: { name: string }) => {
-        this.asked.push(name);
-        return Promise.resolve([row]);
+      query: (statement: Statement) => {
+        this.asked.push(statement);
+        return Promise.resolve(statement.name === "kv_list" ? [] : [row]);
       },
       close,
     };
@@ -36,11 +40,11 @@ class Setting implements Disposable {
 
   /** Counts how often watched keys were read. */
   get reads(): number {
-    return this.asked.filter((name) => name === "kv_get_many").length;
+    return this.asked.filter(({ name }) => name === "kv_get_many").length;
   }
 
-  [Symbol.dispose](): void {
-    if (this.closed === 0) this.kv.close();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kv[Symbol.asyncDispose]();
   }
 }
 
@@ -49,7 +53,7 @@ for (const hears of [true, false]) {
     ? "leaves it to notifications to tell"
     : "tells, where no notifications arrive,";
   Deno.test(`commit() ${who} the watches of its own process`, async () => {
-    using setting = new Setting(hears);
+    await using setting = new Setting(hears);
     const { kv } = setting;
     await kv.checkPlace();
     const reader = kv.watch([["a"]]).getReader();
@@ -64,14 +68,37 @@ for (const hears of [true, false]) {
   });
 
   Deno.test(`countOthers() leaves out this process, which is counted ${hears ? "" : "only "}where notifications arrive: ${hears}`, async () => {
-    using setting = new Setting(hears);
+    await using setting = new Setting(hears);
     assert.equal(await setting.kv.countOthers(), hears ? 2 : 3);
   });
 }
 
-Deno.test("close() is refused a second time, and closes the connections once", () => {
-  using setting = new Setting(true);
+Deno.test("close() is refused a second time, and closes the connections once", async () => {
+  await using setting = new Setting(true);
   setting.kv.close();
   assert.throws(() => setting.kv.close(), KvClosedError);
+  await setting[Symbol.asyncDispose]();
   assert.equal(setting.closed, 2);
+});
+
+Deno.test("a handle that is disposed of is closed, and its watches end", async () => {
+  const setting = new Setting(true);
+  const reader = setting.kv.watch([["a"]]).getReader();
+  await reader.read();
+  await setting[Symbol.asyncDispose]();
+  assert.equal(setting.closed, 2);
+  assert((await reader.read()).done);
+  await assert.rejects(setting.kv.get(["a"]), KvClosedError);
+});
+
+Deno.test("list() reads at most 500 records at a time", async () => {
+  await using setting = new Setting(true);
+  const asks = [{}, { limit: 1000, batchSize: 1000 }, { batchSize: 9 }, {
+    limit: 7,
+  }];
+  for (const options of asks) {
+    await Array.fromAsync(setting.kv.list({ prefix: ["a"] }, options));
+  }
+  const sizes = setting.asked.map(({ values }) => values[2]);
+  assert.deepEqual(sizes, [500, 500, 9, 7]);
 });
