@@ -117,6 +117,11 @@ export class Parking {
     return secondsAfter(this.now() - this.progressAt, MAX_AGAIN_SECONDS);
   }
 
+  /** True if {@linkcode pause} parks the run. */
+  get isPaused(): boolean {
+    return this.#leftSeconds > 0;
+  }
+
   /** True once the run has ended in this process. */
   get isOver(): boolean {
     return this.#isOver;

@@ -89,8 +89,11 @@ export class TaskExecution {
         // The progress is written now, so that the next run does not send it
         // again.
         await this.channel.status.write();
-        const more = { waits, waitsFor: waitsFor ?? this.channel.link };
-        return await runs.park(claim, dueSeconds, questions, more);
+        return await runs.park(claim, dueSeconds, questions, {
+          waits,
+          waitsFor: waitsFor ?? this.channel.link,
+          pausedSince: this.parking.isPaused ? database.now() : undefined,
+        });
       }),
     });
     const steps = this.#steps = durable && new DurableSteps(

@@ -146,6 +146,44 @@ test.inMemory("durable work of a paused connection is looked at about once an ho
   });
 });
 
+test.inMemory("durable work whose connection is paused during a step goes on at once when it is resumed", async ({ kv }) => {
+  using time = new FakeTime();
+  const step = Promise.withResolvers<void>();
+  const did: string[] = [];
+  const works = tool({
+    name: "works",
+    task: { durable: true },
+    async run(_, context) {
+      await context.step("first", async () => {
+        did.push("first");
+        await step.promise;
+      });
+      await context.step("second", () => void did.push("second"));
+      return "done";
+    },
+  });
+  await using server = await startOAuthServer({ kv, tools: [works] });
+  const { headers } = await server.person();
+  const call = { name: "works" };
+  await resultOf(server.call("tools/call", call, {
+    headers,
+    capabilities: TASKS,
+  }));
+  await until(() => did.length === 1);
+  const visitor = await AccountVisitor.signIn(server);
+  await visitor.press("/account/pause");
+  time.tick(2);
+  step.resolve();
+  await until(() => server.app.running === 0);
+  await visitor.press("/account/resume");
+  let seconds = 0;
+  await until(async () => {
+    if (seconds++ < 10) time.tick(1);
+    await server.app.wake();
+    return did.length === 2;
+  });
+});
+
 for (const paused of [0, 1]) {
   test.inMemory(`durable work goes on while its ${paused === 0 ? "first" : "last"} connection is paused and the other is not, and waits while both are`, async ({ kv }) => {
     using time = new FakeTime();
