@@ -685,16 +685,27 @@ Deno.test("a person is told at which host they allow the access, and then that i
   }
 });
 
-Deno.test("the page that leads to a server does not wait for one that is silent", async () => {
+Deno.test("the page that leads to a server does not wait for one that is slow, and names its host once known", async () => {
   using _ = new HastyTimers([1000]);
   await using service = new McpService();
-  const { promise, resolve } = Promise.withResolvers<Response>();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
   await using server = await startThrough(service);
   const visitor = await AccountVisitor.signIn(server, {
     issuers: [service.origin],
   });
-  service.answer = () => promise;
+  const asked: string[] = [];
+  service.answer = (_request, path) => {
+    asked.push(path);
+    return promise;
+  };
   visitor.page = await visitor.browser.open(BASE_URL + PATH);
   assert.match(visitor.words, /You allow it at Other, which sends you back/);
-  resolve(new Response(null, { status: 404 }));
+  resolve(undefined);
+  const { host } = new URL(service.origin);
+  await until(async () => {
+    visitor.page = await visitor.browser.open(BASE_URL + PATH);
+    return visitor.words.includes(`You allow it at ${host} ,`);
+  });
+  // The first request was not given up.
+  assert.deepEqual(asked.filter((path) => path === "/mcp"), ["/mcp"]);
 });
