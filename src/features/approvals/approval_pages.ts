@@ -221,10 +221,7 @@ export function approvalEndpoints(services: AccountPageServices) {
             stays(transaction);
             used?.write(transaction);
           }, toApprove);
-      const { action, by: who } = approval && approval.answer || {};
-      // A later answer does not change the first.
-      const isFirst = action === pressed.action && who === subject;
-      if (approval && (said === "looked" || isFirst)) {
+      if (approval) {
         const { createdAt, tool, subject: owner, clientName: client } =
           approval;
         const seconds = now(clock) - createdAt;

@@ -307,7 +307,7 @@ export function callApprovals(
 
     /**
      * Stores a person's answer, once, and returns the approval. Undefined if
-     * the person may not answer, or the approval is over.
+     * it was answered before or is over, or the person may not answer.
      *
      * @param seen the approval that was signed with a passkey; a later answer
      * is not replaced
@@ -321,11 +321,10 @@ export function callApprovals(
     ): Promise<CallApproval | undefined> {
       const approval = await findToPress(id, person, pressed);
       if (!approval) return undefined;
-      const { subject } = approval;
+      const { subject, payload: { offer }, tool, grantId } = approval;
       const isBare = pressed.action === "accept" &&
         pressed.passkey === undefined;
       if (isBare && approval.approval.passkey === "required") return undefined;
-      const { payload: { offer }, tool, grantId } = approval;
       const clientName = approval.clientName ?? approval.clientId;
       const of = { tool, clientName };
       const isRefused = pressed.action === "decline";
@@ -359,13 +358,14 @@ export function callApprovals(
           ? ""
           : (seen ?? approval).sealedAnswer,
       );
-      return accepted && approvalOf(await waits.read(accepted.record));
+      if (!accepted?.isAccepted) return undefined;
+      return approvalOf(await waits.read(accepted.record));
     },
 
     /**
      * Closes a run whose end is not known, once a person has checked its
      * effects. Then the same call may ask again. Undefined if the approval is
-     * not the person's.
+     * not the person's, or has no such run.
      */
     async look(
       id: string,
@@ -373,8 +373,9 @@ export function callApprovals(
     ): Promise<CallApproval | undefined> {
       const approval = await findPage(id, person);
       if (!approval || approval.isPaused) return undefined;
-      await endRun(approval, "unknown");
-      return approvalOf(await waits.read(approval));
+      if (!await endRun(approval, "unknown")) return undefined;
+      const looked = approvalOf(await waits.read(approval));
+      return looked?.approval.outcome === "unknown" ? looked : undefined;
     },
 
     /**
@@ -388,7 +389,6 @@ export function callApprovals(
       reference: string,
       ifCut: string,
     ): Promise<Pick<TakenWait, "release"> | undefined> {
-      const { key } = approval;
       const begunAt = database.now();
       const receipt = receiptOf(approval);
       const write = await receipts.progressing(receipt, {
@@ -400,7 +400,7 @@ export function callApprovals(
       const last = lastRun(approval, expiresAt);
       const task = await taskBeginning(database, approval, ifCut);
       let runs = 0;
-      const taken = await waits.take({ key }, (record) => {
+      const taken = await waits.take(approval, (record) => {
         const { approval, taskId } = record;
         runs = (approval!.runs ?? 0) + 1;
         return {
@@ -474,8 +474,7 @@ export function callApprovals(
       if (!isFirst) return undefined;
       const end = { endedAt: database.now(), outcome };
       const ended = { ...record.approval!, ...end };
-      const { createdAt } = record;
-      const receipt = receiptOf({ key, createdAt });
+      const receipt = receiptOf({ ...record, key });
       (await receipts.progressing(receipt, end))(transaction);
       if (isLate) {
         // `putWait` would overwrite the index entry, which may point to a later
@@ -483,8 +482,8 @@ export function callApprovals(
         transaction.set(key, { ...record, approval: ended });
         return undefined;
       }
-      const answer = await openPart({ key, value: record }, "answer");
       if (!result) return { ...record, approval: ended };
+      const answer = await openPart({ key, value: record }, "answer");
       const whole = { ...answer, result };
       if (bytesOf(JSON.stringify(whole)) > MAX_WAIT_BYTES) {
         whole.result = longResult(record.tool, ended);

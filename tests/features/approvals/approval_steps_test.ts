@@ -8,6 +8,7 @@ import { startTelemetry } from "../../../src/core/telemetry/current.ts";
 import { tool, ToolError, z } from "../../../src/mod.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
+import type { AccountVisitor } from "../../kit/account_visitor.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -35,6 +36,9 @@ await startTelemetry();
 
 const INPUT = z.object({ charge: z.string() });
 
+/** Ends the run of the charge `slow`. */
+const slow = Promise.withResolvers<void>();
+
 const refund = tool({
   name: "refund",
   input: INPUT,
@@ -48,7 +52,8 @@ const refund = tool({
         ? { key: charge, label: `label-${charge}`, seconds: 60 }
         : undefined,
   },
-  run({ charge }) {
+  async run({ charge }) {
+    if (charge === "slow") await slow.promise;
     if (charge === "poor") throw new ToolError("result-poor");
     if (charge === "broken") throw new Error("result-broken");
     return `result-${charge}`;
@@ -128,6 +133,49 @@ Deno.test("each step of an approval is an event of the log and is measured, with
   const said = JSON.stringify([told, measured]);
   for (const text of secrets) assert.ok(!said.includes(text), text);
   assert.doesNotMatch(said, /(title|fact|label|result|reason)-|poor|broken/);
+});
+
+Deno.test("a form that is sent again is no further step, nor is a look where no run is without a known end", async () => {
+  measured = [];
+  const { log, events } = recordLog();
+  await using server = await startOAuthServer({ tools: [refund], log });
+  const call = await clientOf(server, "2026");
+  const visitorOf = async (charge: string) =>
+    await open(server, linkOf(await resultOf(call("refund", { charge }))));
+  const told: string[] = [];
+  /** Sends the form of the first page several times. */
+  const send = async (visitor: AccountVisitor, ...answers: string[]) => {
+    const { page } = visitor;
+    for (const answer of answers) {
+      visitor.page = page;
+      await press(visitor, answer);
+    }
+  };
+  const refused = await visitorOf("no");
+  await send(refused, "looked", "refuse", "refuse", "looked");
+  told.push("asked", "refused");
+  assert.deepEqual(steps(), told);
+
+  const visitor = await visitorOf("slow");
+  const { page } = visitor;
+  await send(visitor, "looked", "approve", "approve", "looked");
+  const run = resultOf(call("refund", { charge: "slow" }));
+  told.push("asked", "approved", "begun");
+  await until(() => steps().at(-1) === "begun");
+  assert.deepEqual(steps(), told);
+  visitor.page = page;
+  await send(visitor, "approve", "looked", "looked");
+  assert.deepEqual(steps(), [...told, "looked"]);
+  slow.resolve();
+  await run;
+  visitor.page = page;
+  await send(visitor, "approve", "looked");
+  told.push("looked", "ended");
+  assert.deepEqual(steps(), told);
+  const audited = events.filter(({ message }) =>
+    /approv|was refused/.test(message)
+  );
+  assert.equal(audited.length, told.length);
 });
 
 Deno.test("an approval that no one gave in time is told once, also if equal calls wait for it in two processes", async () => {

@@ -323,7 +323,9 @@ Deno.test("a press that is under way changes no answer that was given meanwhile,
       await stopped;
       const given = await press(store, first, now);
       held.resolve();
-      for (const approval of [given, await late]) {
+      assert.equal(await late, undefined);
+      const found = await store.findPage(link!, person);
+      for (const approval of [given, found]) {
         assert.equal(approval?.answer?.action, first);
         assert.equal(approval?.answer?.at, now);
       }
@@ -348,7 +350,7 @@ Deno.test("press() with a signature changes no answer that was given since it wa
   const signed = { action: "accept", passkey: "Phone", ...by } as const;
   const press = (seen?: CallApproval) =>
     store.press(id!, signed, person, undefined, seen);
-  assert.equal((await press(seen))?.answer?.action, "decline");
+  assert.equal(await press(seen), undefined);
   const now = await store.findPage(id!, person);
   assert.equal((await press(now))?.answer?.action, "accept");
 });
