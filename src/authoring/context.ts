@@ -246,10 +246,16 @@ export const DESCRIBED = {
   _meta: kinds.JSON_OBJECT,
 } satisfies kinds.Members<CommonDefinition>;
 
+/** The key of the question that approves a run. No author's key begins so. */
+export const APPROVAL_KEY = "tool-server-approval";
+
 /** The options of a {@linkcode Question}, of all its forms. */
 export const QUESTION = {
   message: kinds.required(kinds.TEXT),
-  key: kinds.TEXT,
+  key: kinds.like(
+    `a text that does not begin with ${APPROVAL_KEY}`,
+    (it) => typeof it === "string" && !it.startsWith(APPROVAL_KEY),
+  ),
   schema: kinds.OBJECT_SCHEMA,
   requestedSchema: kinds.JSON_OBJECT,
   url: kinds.TEXT,

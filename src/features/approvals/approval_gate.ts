@@ -10,7 +10,7 @@ import {
   MAX_APPROVAL_SECONDS,
 } from "../../authoring/approval.ts";
 import { appOf } from "../../core/caller.ts";
-import type { Context } from "../../authoring/context.ts";
+import { APPROVAL_KEY, type Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { errorNameOf } from "../../core/thrown.ts";
 import { fingerprintOfLong, randomId } from "../../core/crypto/crypto.ts";
@@ -21,7 +21,6 @@ import type { ApproveRun, ToolRun } from "../../core/mcp/exchange/engine.ts";
 import { isCutOff } from "../../core/mcp/exchange/running.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
 import { AskedQuestion } from "../../core/protocol/question.ts";
-import { APPROVAL_KEY } from "../work/journal.ts";
 import { errorResult } from "../../core/protocol/results.ts";
 import type { ApprovalServices } from "../../core/server/feature.ts";
 import { hasPage, type WaitPages } from "../questions/page_questions.ts";

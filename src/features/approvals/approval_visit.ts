@@ -12,7 +12,7 @@ import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import type { Place } from "../../core/mcp/exchange/limits.ts";
 import type { OpenPage, PagesOf, Work } from "../../core/mcp/exchange/work.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
-import { APPROVAL_KEY } from "../work/journal.ts";
+import { APPROVAL_KEY } from "../../authoring/context.ts";
 import type { WaitPages } from "../questions/page_questions.ts";
 import type { ApprovalState, WaitRecord } from "../questions/wait_record.ts";
 import type { TakenWait, Waiting } from "../questions/waits.ts";

@@ -16,6 +16,7 @@ import {
   stepTitle,
 } from "./steps.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
+import { APPROVAL_KEY } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import { errorNameOf, isError, messageOf } from "../../core/thrown.ts";
@@ -56,11 +57,6 @@ export interface JournalEntry {
 type StepState =
   & Pick<Step, "state">
   & Partial<Omit<Step, "id" | "number" | "version" | "isAlone" | "startedAt">>;
-
-/**
- * The name of the question that approves a run. No author's question has it.
- */
-export const APPROVAL_KEY = "tool-server-approval";
 
 /**
  * True for the step that approves a run. It may come at any position: the

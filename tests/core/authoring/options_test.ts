@@ -478,6 +478,10 @@ Deno.test("the calls of a context name their faults", async () => {
       (it) => it.ask({ message: "?", url: undefined }),
       /^ask: a question has one of .* not none$/,
     ],
+    key: [
+      (it) => it.ask({ message: "?", key: "tool-server-approval#2" }),
+      /^ask: key must be a text that does not begin with tool-server-approval, not "tool-server-approval#2"$/,
+    ],
     until: [
       (it) =>
         it.ask({ message: "?", url: "https://a.test", until: "finished" }),
