@@ -144,8 +144,9 @@ export class StrictService extends TokenRules {
     if (!grant) return;
     const { seconds } = world;
     const last = this.#forgotten.get(grant) ?? -Infinity;
-    const isForgotten = world.springs("amnesia") ||
-      seconds - last > 120 && world.faults.strikes("amnesia", 50);
+    // A process renews a refused token at most once a minute.
+    const isForgotten = seconds - last > 120 &&
+      (world.springs("amnesia") || world.faults.strikes("amnesia", 50));
     if (!isForgotten) return;
     // Then the renewal may fail, too.
     if (world.faults.isOver || world.random.chance(0.5)) {
