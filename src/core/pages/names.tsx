@@ -28,6 +28,30 @@ export function ClientName({ name }: { name: string }) {
   );
 }
 
+export interface PersonInWords {
+  /** A name that the person may have chosen. */
+  name: string;
+  /** An address or ID that the person cannot choose. */
+  account?: string;
+}
+
+/** Names a person, and tells them from others of the same name. */
+export function PersonName({ name, account = name }: PersonInWords) {
+  return (
+    <>
+      <bdi>{displayName(name)}</bdi>
+      {account !== name && (
+        <>
+          {" "}
+          (<code>
+            <bdi>{withoutHidden(account)}</bdi>
+          </code>)
+        </>
+      )}
+    </>
+  );
+}
+
 /** Shows the verified domain of a client, or a warning that there is none. */
 export function DomainBadge({ domain }: { domain?: string }) {
   return domain

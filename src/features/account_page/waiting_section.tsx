@@ -8,6 +8,8 @@ import {
   type ClientInWords,
   ClientNameAndBadge,
   displayName,
+  type PersonInWords,
+  PersonName,
   shownMessage,
   type ToolInWords,
   ToolOfWork,
@@ -22,8 +24,8 @@ export interface OpenQuestion extends Partial<ToolInWords> {
   path: string;
   /** The asking client. Absent if its connection has ended. */
   client?: ClientInWords;
-  /** The name of the person whose call it is, if that is someone else. */
-  person?: string;
+  /** The person whose call it is, if that is someone else. */
+  person?: PersonInWords;
   /** The author's text of the question. */
   message: string;
   createdAt: number;
@@ -80,7 +82,7 @@ export function WaitingSection(
               <p class="small soft">
                 Asked by {person !== undefined && (
                   <>
-                    <bdi>{displayName(person)}</bdi>, with{" "}
+                    <PersonName {...person} />, with{" "}
                   </>
                 )}
                 <ToolOfWork {...tool} /> <PastTime at={createdAt} now={now} />

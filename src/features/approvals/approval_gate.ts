@@ -39,7 +39,7 @@ import {
   unknownResult,
 } from "./approval_content.ts";
 import { callApprovals } from "./approval_store.ts";
-import { emailsOf, nameOfPerson } from "./approver.ts";
+import { accountOf, emailsOf, nameOfPerson } from "./approver.ts";
 import { runAndCaller, stepReport } from "./approval_steps.ts";
 import { ApprovalVisit, type Verdict } from "./approval_visit.ts";
 import { receiptSeconds, receiptStore } from "./receipts.ts";
@@ -136,7 +136,11 @@ export function approvalGate(
         input,
         accounts: accounts.map(({ service, name }) => [service, name]),
         definition: await fingerprintOfLong(definition),
-        caller: { name: nameOfPerson(caller), addresses: emailsOf(caller) },
+        caller: {
+          name: nameOfPerson(caller),
+          account: accountOf(caller),
+          addresses: emailsOf(caller),
+        },
         ...await shownOf(tool, input),
       }),
     });

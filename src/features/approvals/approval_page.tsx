@@ -10,6 +10,7 @@ import {
   ClientName,
   ClientNameAndBadge,
   displayName,
+  PersonName,
   shownMessage,
   type ToolInWords,
   ToolTitle,
@@ -184,7 +185,7 @@ export function ApprovalPage(props: ApprovalProps) {
         ))}
         {scope !== undefined && (
           <FactRow term="For whom">
-            <bdi>{harmlessLine(caller.name)}</bdi>
+            <PersonName {...caller} />
           </FactRow>
         )}
         <FactRow term="Who asks">

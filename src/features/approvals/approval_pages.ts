@@ -132,7 +132,7 @@ export function approvalEndpoints(services: AccountPageServices) {
         message: approvalInWords(approval),
         person: approval.subject === session.subject
           ? undefined
-          : approval.payload.caller.name,
+          : approval.payload.caller,
         createdAt: approval.createdAt,
         endsAt: approval.state === "open"
           ? approval.approval.closesAt

@@ -25,6 +25,10 @@ type Named = Pick<Approver, "subject" | "identity">;
 export const nameOfPerson = ({ subject, identity }: Named) =>
   identity ? personName({ subject, identity }) : subject;
 
+/** Returns what the provider vouches for: a verified address, or the subject. */
+export const accountOf = ({ subject, identity }: Named) =>
+  identity && verifiedAddresses(identity)[0] || subject;
+
 export const emailsOf = ({ identity }: Named) =>
   identity ? verifiedAddresses(asVerified(identity)) : [];
 

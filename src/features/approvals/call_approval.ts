@@ -28,10 +28,11 @@ export interface ApprovalPayload {
   facts: Readonly<Record<string, string>>;
   offer?: RememberOffer;
   /**
-   * The caller's name and known email addresses, verified or not. If someone
-   * else has to approve, no one with one of these addresses may.
+   * The caller's name, which they may have chosen, what their provider vouches
+   * for, and their known email addresses, verified or not. If someone else has
+   * to approve, no one with one of these addresses may.
    */
-  caller: { name: string; addresses: readonly string[] };
+  caller: { name: string; account: string; addresses: readonly string[] };
   /** The last run of the same call within a day. */
   before?: Pick<ApprovalState, "begunAt" | "outcome">;
 }

@@ -10,6 +10,7 @@ import type { Outcome } from "../../core/log/log.ts";
 import {
   ClientName,
   displayName,
+  PersonName,
   shownMessage,
   ToolTitle,
 } from "../../core/pages/names.tsx";
@@ -79,7 +80,11 @@ export async function receiptsSection(
           isForOperators={isOperator}
           isOfOther={isOperator || receipt.subject !== subject}
         />,
-        <DecidedBy {...receipt} isOwn={receipt.by === subject} />,
+        <DecidedBy
+          {...receipt}
+          isOwn={receipt.by === subject}
+          isForOperators={isOperator}
+        />,
       ])}
     >
       {next !== undefined && (
@@ -136,7 +141,11 @@ function What(
         <ClientName name={of.clientName ?? ""} />
         {of.isOfOther && (
           <>
-            {" "}for <bdi>{displayName(of.caller)}</bdi>
+            {" "}for{" "}
+            <PersonName
+              name={of.caller}
+              account={isForOperators ? of.subject : undefined}
+            />
           </>
         )}
       </div>
@@ -145,7 +154,9 @@ function What(
 }
 
 function DecidedBy(
-  { by, approver, passkey, remembered, isOwn }: Receipt & { isOwn: boolean },
+  { by, approver, passkey, remembered, isOwn, isForOperators }:
+    & Receipt
+    & { isOwn: boolean; isForOperators: boolean },
 ) {
   return (
     <>
@@ -153,7 +164,12 @@ function DecidedBy(
         ? "You"
         : by === undefined
         ? "Someone who has erased their data"
-        : <bdi>{displayName(approver ?? by)}</bdi>}
+        : (
+          <PersonName
+            name={approver ?? by}
+            account={isForOperators ? by : undefined}
+          />
+        )}
       {passkey && (
         <>
           , with the passkey <bdi>{displayName(passkey)}</bdi>

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { taskKey } from "../../../src/core/kv/keys.ts";
 import type { Json } from "../../kit/message.ts";
+import { accountOf } from "../../../src/features/approvals/approver.ts";
 import { createServer } from "../../../src/server.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
@@ -92,12 +93,20 @@ Deno.test("someone else with the scope finds the call in their list, and approve
   assert.doesNotMatch(caller.page.text, /value="approve"/);
   assert.doesNotMatch(await caller.look(), /Wants your approval/);
   const boss = await visit(server, link, "1", "boss@example.com");
-  assert.match(boss.words, /Pay 5 .* For whom Jo/);
-  assert.match(await boss.look(), /Wants your approval: Pay 5/);
+  // The name is chosen freely; the provider vouches for the address.
+  assert.match(boss.words, /Pay 5 .* For whom Jo .*\( ?jo@example\.com ?\)/);
+  assert.match(
+    await boss.look(),
+    /Wants your approval: Pay 5.* Asked by Jo .*\( ?jo@example\.com ?\) ?, with/,
+  );
   boss.page = await boss.browser.open(link);
   await press(boss, "approve");
   assert.match(boss.words, /Approved\. It begins/);
   assert.doesNotMatch(await boss.look(), /Wants your approval/);
+  const pages = [await caller.look("/calls")];
+  caller.page = await caller.browser.open(link);
+  pages.push(caller.words);
+  for (const words of pages) assert.doesNotMatch(words, /boss@|github:1\b/);
   assert.equal(await textOf(call("pay", { cents: 5 })), "paid 5");
   assert.deepEqual(ran, [[5, "github:1"]]);
   const { properties } = events.find(({ message }) =>
@@ -262,6 +271,16 @@ Deno.test("an address that is no longer verified, or is another provider's to ve
   const gone = await boss.press(form, "provider", "work");
   await signInAt(two.work.issuer, boss, gone);
   assert.equal((await boss.open(linkOf(called))).status, 404);
+});
+
+Deno.test("accountOf() is a verified address, or else the subject", () => {
+  const identity = { subject: "42", name: "Jo", email: "Jo@example.com" };
+  const of = (emailVerified?: boolean) =>
+    accountOf({ subject: "a:42", identity: { ...identity, emailVerified } });
+  assert.equal(of(true), "jo@example.com");
+  assert.equal(of(false), "a:42");
+  assert.equal(of(), "a:42");
+  assert.equal(accountOf({ subject: "machine" }), "machine");
 });
 
 Deno.test("the permission counts as it is now, and a refusal reaches the model", async () => {

@@ -408,7 +408,7 @@ test.onDatabases(
       definition: "d",
       title: "Pay",
       facts: {},
-      caller: { name: "Jo", addresses: [] },
+      caller: { name: "Jo", account: "jo", addresses: [] },
     };
     const jo = { subject: "dev:42", scopes: [] };
     const store = (at: Deno.Kv) => callApprovals(new Database(at));

@@ -153,7 +153,10 @@ Deno.test("where someone else approves, the words to the model, the caller and t
   assert.match(jo.words, /It waits for someone else, who has the permission/);
   assert.doesNotMatch(jo.words, /Approve it only/);
   const boss = await visitBoss(server);
-  assert.match(boss.words, /Asked by Jo , with pay just now/);
+  assert.match(
+    boss.words,
+    /Asked by Jo \( jo@example\.com \), with pay just now/,
+  );
   boss.page = await boss.browser.open(link);
   assert.match(boss.words, /Approve it only if you want exactly this/);
   await press(boss, "refuse", "No");

@@ -33,7 +33,7 @@ export const PAYLOAD = {
   facts: {},
   accounts: [],
   definition: "",
-  caller: { name: "ann", addresses: [] },
+  caller: { name: "ann", account: "ann", addresses: [] },
 };
 
 export type Call = (
