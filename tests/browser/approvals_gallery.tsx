@@ -99,7 +99,7 @@ export async function approvalsGallery(
       facts: { Charge: "ch_4711", Buyer: "Jo Meier" },
       input: { charge: "ch_4711", cents: 4900 },
       accounts: [],
-      caller: { name: person, addresses: [] },
+      caller: { name: person, account: "ann@example.com", addresses: [] },
     },
   } as unknown as CallApproval;
   const of = (changes: object, payload: object = {}): CallApproval => ({

@@ -857,9 +857,15 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         waiting={
           <WaitingSection
             waits={[
-              { ...WAIT, path: "/wait/w1", createdAt: NOW - 60 },
               {
                 ...WAIT,
+                person: undefined,
+                path: "/wait/w1",
+                createdAt: NOW - 60,
+              },
+              {
+                ...WAIT,
+                person: { name: LONG_NAME, account: "ann@example.com" },
                 path: "/wait/w2",
                 client: { name: LONG_NAME },
                 message: `${LONG_NAME} `.repeat(9),
@@ -1089,6 +1095,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     ERRORS.map(([name, error, request]) => [
       `error-${name}`,
       <ErrorPage
+        key={name}
         serverTitle={serverTitle}
         about={ABOUT}
         reference="nR3xk1v0aQ2m"
