@@ -29,7 +29,7 @@ import {
 } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
 import type { ApprovalState } from "../questions/wait_record.ts";
-import type { AskingTaskState } from "./approval_task.ts";
+import { type AskingTaskState, isOpenRun } from "./approval_task.ts";
 import { callTexts } from "./approval_words.ts";
 import { isTakenBack } from "./approver.ts";
 import type { CallApproval } from "./call_approval.ts";
@@ -52,6 +52,8 @@ interface ApprovalProps extends PageProps, ToolInWords {
   task?: AskingTaskState;
   /** The base URL that durable work waits for, because no server has it. */
   awaitedAddress?: string;
+  /** The last run of the same call, if another approval began it. */
+  otherRun?: CallApproval;
   /** Undefined if the approval is still asked for so, or its run has begun. */
   outdated?: Outdated;
   /** The passkey that approving needs, if any. */
@@ -116,10 +118,12 @@ export function printArguments(input: unknown): string {
 /** The page of an approval that is waiting. Respond with `forms: "self"`. */
 export function ApprovalPage(props: ApprovalProps) {
   const { base, approval, client, csrf, now, passkey } = props;
-  const { mayDecide, outdated } = props;
+  const { mayDecide, outdated, otherRun } = props;
   const { isPaused, approval: { scope } } = approval;
   const { payload: { title, facts, input, accounts, before, caller, offer } } =
     approval;
+  const last = otherRun?.approval ?? before;
+  const isUnknown = otherRun !== undefined && isOpenRun(otherRun);
   const isRefused = approval.answer !== undefined;
   const isCut = [title, ...Object.entries(facts).flat()]
     .some((it) => it.endsWith("…"));
@@ -140,7 +144,7 @@ export function ApprovalPage(props: ApprovalProps) {
     >
       {isRefused && <AnswerOf {...props} />}
       <p class="lead">
-        {outdated !== "unasked" && "Nothing has been done yet. "}
+        {outdated !== "unasked" && !isUnknown && "Nothing has been done yet. "}
         {isPaused
           ? (
             <>
@@ -164,10 +168,12 @@ export function ApprovalPage(props: ApprovalProps) {
           : "Approve it only if you want exactly this."}
       </p>
       {outdated && <p class="note warn">{OUTDATED[outdated]}</p>}
-      {before?.begunAt !== undefined && (
-        <p class="note">
+      {last?.begunAt !== undefined && (
+        <p class={isUnknown ? "note warn" : "note"}>
           The same was approved before, and begun{" "}
-          <PastTime at={before.begunAt} now={now} />. {endInWords(before)}
+          <PastTime at={last.begunAt} now={now} />. {isUnknown
+            ? "Its end is not known yet: this begins only once it is, or someone says that they have looked."
+            : endInWords(last)}
         </p>
       )}
       <dl class="facts">

@@ -164,6 +164,9 @@ export function approvalEndpoints(services: AccountPageServices) {
         now: now(clock),
         mayDecide: !approval.isPaused && mayDecide(approval, approver),
         task: await stateOfAskingTask(database, approval),
+        otherRun: isToBeDecided(approval)
+          ? await approvals.findOtherRun(approval)
+          : undefined,
         awaitedAddress: awaitedAddress(approval),
         outdated: approval.state === "used"
           ? undefined

@@ -380,7 +380,8 @@ export function callApprovals(
 
     /**
      * Begins the run of an approval, once, and again if the run asks a
-     * question. Undefined if another call was faster.
+     * question. Undefined if another call was faster, or if another approval's
+     * run of the same call has no known end.
      *
      * @param ifCut the text for the model if a plain task is cut off
      */
@@ -397,7 +398,8 @@ export function callApprovals(
         outcome: undefined,
       });
       const expiresAt = begunAt + BEGUN_SECONDS;
-      const last = lastRun(approval, expiresAt);
+      const last = await lastRun(database, approval, expiresAt);
+      if (!last) return undefined;
       const task = await taskBeginning(database, approval, ifCut);
       let runs = 0;
       const taken = await waits.take(approval, (record) => {
@@ -425,9 +427,7 @@ export function callApprovals(
       };
     },
 
-    /**
-     * Stores the end of a run, with its result if the client has disconnected.
-     */
+    /** Stores the end of a run, with its result if the client has left. */
     end: endRun,
 
     noteEnd,

@@ -113,16 +113,40 @@ export function approvedRuns(
         // No question is empty.
         await waits.findSame({ ...it, asker, question: "" }),
       ),
+
+    /** Finds the last run of the same call, if another approval began it. */
+    async findOtherRun(
+      { id, ...it }: CallApproval,
+    ): Promise<CallApproval | undefined> {
+      const run = await this.findLastRun(it as unknown as Waiting);
+      return run?.id === id ? undefined : run;
+    },
   };
 }
 
-/** Makes the write by which `findLastRun` finds a run that begins. */
-export function lastRun(
+/**
+ * Makes the write by which `findLastRun` finds a run that begins. Undefined if
+ * the end of another approval's run of the same call is not known.
+ */
+export async function lastRun(
+  database: Database,
   { key, runs }: Pick<Wait, "key" | "runs">,
   expiresAt: number,
-): Write {
+): Promise<Write | undefined> {
+  if (runs === undefined) return () => {};
+  const pointer = await database.get<Pointer>(waitOfAskerKey(runs));
+  const last = pointer.value &&
+    await database.find<WaitRecord>(pointer.value.wait);
+  if (last && isOpenRun(last.value) && String(last.key) !== String(key)) {
+    return undefined;
+  }
   return (transaction) => {
-    if (runs === undefined) return;
-    transaction.set<Pointer>(waitOfAskerKey(runs), { wait: key, expiresAt });
+    transaction.check(pointer);
+    transaction.set<Pointer>(pointer.key, { wait: key, expiresAt });
   };
 }
+
+/** True for a run that has begun, and whose end is not known. */
+export const isOpenRun = (
+  { state, approval }: Pick<WaitRecord, "state" | "approval">,
+): boolean => state === "used" && approval?.endedAt === undefined;

@@ -23,6 +23,7 @@ import {
   waitsIfCut,
 } from "./approval_content.ts";
 import type { CallApprovals } from "./approval_store.ts";
+import { isOpenRun } from "./approval_task.ts";
 import { isTakenBack } from "./approver.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import { type ReportStep, runAndCaller } from "./approval_steps.ts";
@@ -89,7 +90,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     _question: AskedQuestion,
     key: string = APPROVAL_KEY,
   ): Promise<OpenPage | { answer: Verdict }> {
-    const { approvals, of: { waiting, isWanted } } = this;
+    const { approvals, of: { waiting, isWanted, offer } } = this;
     const declined = this.#declined(key);
     for (;;) {
       const known = await this.#do(() =>
@@ -105,6 +106,8 @@ export class ApprovalVisit implements PagesOf<Verdict> {
         : await this.#do(() => approvals.findOpenRun(waiting));
       if (run) return { answer: (await this.#verdictOf(run))! };
       if (!declined && known?.state !== "used" && !known?.answer) {
+        const open = known && offer && await this.#otherOpenRun(known);
+        if (open) return { answer: open };
         const remembered = await this.#rememberedRun();
         if (remembered) {
           if (known && !this.#isDurable) {
@@ -312,7 +315,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #verdictOf(approval: CallApproval): Promise<Verdict | undefined> {
     const { approvals, work } = this;
     const { state, answer, payload } = approval;
-    const { begunAt, hasResult, outcome } = approval.approval;
+    const { hasResult, outcome } = approval.approval;
     if (outcome === "withdrawn") return { action: "cancel" };
     if (state === "used" && !this.#isDurable) {
       const result = hasResult && await approvals.collect(approval);
@@ -321,10 +324,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       const isOfOther = approval.pageTask !== undefined &&
         approval.pageTask !== work.requestId;
       const again = isOfOther ? undefined : await this.#begin(approval);
-      if (!again) {
-        const address = this.#addressOf(approval);
-        return { action: "unknown", begunAt: begunAt!, outcome, address };
-      }
+      if (!again) return this.#unknown(approval);
       this.#begun = again;
     }
     if (!answer) return undefined;
@@ -334,7 +334,9 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     }
     if (!this.#isDurable) {
       this.#begun ??= await this.#begin(approval);
-      if (!this.#begun) return undefined;
+      if (!this.#begun) {
+        return await this.#otherOpenRun(approval);
+      }
       work.putBack = () => this.#begun!.release();
       work.ifCut = begunIfCut(this.#addressOf(approval));
     }
@@ -344,6 +346,20 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const receipt = approvals.receiptOf(approval);
     const approved = { id, by, at, ...remembered && { remembered } };
     return { action: "accept", approved, input, receipt };
+  }
+
+  /** Finds a run of another approval of the same call, without a known end. */
+  async #otherOpenRun(
+    approval: CallApproval,
+  ): Promise<UnknownOutcome | undefined> {
+    const run = await this.#do(() => this.approvals.findOtherRun(approval));
+    return run && isOpenRun(run) ? this.#unknown(run) : undefined;
+  }
+
+  #unknown(run: CallApproval): UnknownOutcome {
+    const { begunAt, outcome } = run.approval;
+    const address = this.#addressOf(run);
+    return { action: "unknown", begunAt: begunAt!, outcome, address };
   }
 
   async #begin(approval: CallApproval) {

@@ -41,6 +41,16 @@ const HANG = {
 const tools = [
   tool({ name: "hang", task: "required", ...HANG }),
   tool({ name: "slow", handOver: 45, ...HANG }),
+  tool({ name: "either", task: "optional", ...HANG }),
+  tool({
+    ...HANG,
+    name: "trusted",
+    task: "optional",
+    approval: {
+      expiresIn: 600,
+      remember: () => ({ key: "k", label: "all", seconds: 3600 }),
+    },
+  }),
 ];
 
 const capabilities = { ...FORMS, ...TASKS };
@@ -53,14 +63,22 @@ class Client {
     return new Client((await server.person()).headers);
   }
 
-  ask(at: Sender, method: string, params: Json): Promise<Json> {
+  ask(
+    at: Sender,
+    method: string,
+    params: Json,
+    able: Json = capabilities,
+  ): Promise<Json> {
     const { headers } = this;
-    return resultOf(at.call(method, params, { headers, capabilities }));
+    return resultOf(at.call(method, params, { headers, capabilities: able }));
   }
 
   /** Begins a task, and waits until it has a link or has ended. */
-  async begin(at: Sender): Promise<{ task: Json; link: string }> {
-    const params = { name: "hang", arguments: { id: "a" } };
+  async begin(
+    at: Sender,
+    name = "hang",
+  ): Promise<{ task: Json; link: string }> {
+    const params = { name, arguments: { id: "a" } };
     const { taskId } = await this.ask(at, "tools/call", params);
     let task: Json = {};
     let link: string | undefined;
@@ -157,6 +175,67 @@ testDeath(
     await endOf(client, server, time, task.taskId);
     assert.match(await said(), /its task has ended before it began/);
     assert.equal(begun, 0);
+  },
+);
+
+testDeath(
+  "a call that waits already does not run without a press while the end of its run is not known",
+  async ({ server, client, dying }) => {
+    const call = (id: string) => {
+      const params = { name: "trusted", arguments: { id } };
+      return client.ask(server, "tools/call", params, FORMS);
+    };
+    const approve = async (link: string, remember: string) => {
+      const { pathname } = new URL(link);
+      const answer = { answer: "approve", remember };
+      await (await open(server, link)).press(pathname, answer);
+    };
+    linkOf(await call("a"));
+    const { link } = await client.begin(dying, "trusted");
+    await approve(link, "");
+    await until(() => begun === 1);
+    dying.kill();
+    await approve(linkOf(await call("b")), "on");
+    assert.match(JSON.stringify(await call("a")), /its end is not known/);
+    assert.equal(begun, 1);
+  },
+);
+
+testDeath(
+  "an approval that is there already begins no run of a call whose end is not known",
+  async ({ time, server, client, dying }) => {
+    const params = { name: "either", arguments: { id: "a" } };
+    const call = () => client.ask(server, "tools/call", params, FORMS);
+    const first = await client.begin(dying, "either");
+    const second = await client.begin(server, "either");
+    const ofCall = linkOf(await call());
+    await press(await open(server, first.link), "approve");
+    await until(() => begun === 1);
+    dying.kill();
+    for (const link of [second.link, ofCall]) {
+      const page = await open(server, link);
+      assert.match(page.words, /begun .*Its end is not known yet/);
+      assert.doesNotMatch(page.words, /Nothing has been done/);
+      await press(page, "approve");
+    }
+    const isTold = (told: Json) => {
+      const text = JSON.stringify(told);
+      return /its end is not known/.test(text) && text.includes(first.link);
+    };
+    assert(isTold(await call()));
+    const { taskId } = second.task;
+    // Its process lives, and needs time to renew the lease of the task.
+    await until(async () => {
+      time.tick(0.1);
+      return isTold(await client.read(server, taskId));
+    });
+    assert.equal(begun, 1);
+
+    await press(await open(server, first.link), "looked");
+    const running = call();
+    await until(() => begun === 2);
+    await server[Symbol.asyncDispose]();
+    await running;
   },
 );
 
