@@ -9,10 +9,10 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_800,
-  "src/features/": 19_300,
-  "packages/": 15_200,
-  "": 64_700,
+  "src/core/": 27_645,
+  "src/features/": 19_207,
+  "packages/": 15_079,
+  "": 64_414,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];
