@@ -338,7 +338,7 @@ const OUTDATED: Readonly<Record<Outdated, string>> = {
 /** Describes an approved call of a plain task that has not begun. */
 const TASKS: Readonly<Record<AskingTaskState, string>> = {
   runs:
-    "Approved. The task begins it within seconds. If this page still says so later, its process has ended, and nothing was run.",
+    "Approved, and nothing was run so far. The task begins it within seconds, unless its tool has reached its limit, or its process has just ended.",
   unheld:
     "Approved, but nothing has begun: the process of the task does not answer.",
   ended:
