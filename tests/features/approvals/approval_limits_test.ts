@@ -73,12 +73,16 @@ const textOf = async (response: Promise<Response>): Promise<string> =>
 Deno.test("a call that waits for an approval leaves its tool's place to others", async () => {
   await using server = await startOAuthServer({ tools });
   server.provider.subject = "666";
-  await using _one = await hold(server, "pay", "a");
-  await using _two = await hold(server, "pay", "b");
+  await using one = await hold(server, "pay", "a");
+  await using two = await hold(server, "pay", "b");
   const call = await clientOf(server, "2026");
   const link = linkOf(await resultOf(call("pay", { id: "c" })));
   await press(await open(server, link), "approve");
   assert.equal(await textOf(call("pay", { id: "c" })), "ran c");
+  for (const waiting of [one, two]) {
+    await press(await open(server, waiting.link, "666"), "refuse");
+    assert.match(await waiting.text(), /refused/);
+  }
 });
 
 Deno.test("an approved call finds no place, keeps its approval, and begins by it later", async () => {
