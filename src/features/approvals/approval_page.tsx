@@ -28,8 +28,8 @@ import {
   printDuration,
 } from "../../core/pages/times.tsx";
 import { SignedInLine } from "../questions/wait_page.tsx";
-import type { ApprovalState } from "../questions/wait_record.ts";
-import { type AskingTaskState, isOpenRun } from "./approval_task.ts";
+import { type ApprovalState, isOpenRun } from "../questions/wait_record.ts";
+import type { AskingTaskState } from "./approval_task.ts";
 import { callTexts } from "./approval_words.ts";
 import { isTakenBack } from "./approver.ts";
 import type { CallApproval } from "./call_approval.ts";
@@ -425,10 +425,9 @@ function AnswerOf(props: ApprovalProps) {
 export function ApprovalAnsweredPage(props: ApprovalProps) {
   const { base = "", approval, client, csrf, now } = props;
   const { payload: { title } } = approval;
-  const { begunAt, endedAt } = approval.approval;
+  const { begunAt } = approval.approval;
   const isOwn = approval.subject === props.subject;
-  const isUnderWay = approval.state === "used" && begunAt !== undefined &&
-    endedAt === undefined;
+  const isUnderWay = begunAt !== undefined && isOpenRun(approval);
   return (
     <CardPage
       {...props}

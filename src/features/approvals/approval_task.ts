@@ -9,7 +9,11 @@ import { ToolError } from "../../authoring/tool.ts";
 import type { Database, Write } from "../../core/kv/database.ts";
 import { taskKey, taskLeaseKey, waitOfAskerKey } from "../../core/kv/keys.ts";
 import { isHeld, type TaskLease } from "../../core/kv/leases.ts";
-import type { Pointer, WaitRecord } from "../questions/wait_record.ts";
+import {
+  isOpenRun,
+  type Pointer,
+  type WaitRecord,
+} from "../questions/wait_record.ts";
 import type { Wait, Waiting, WaitStore } from "../questions/waits.ts";
 import type { CallApproval } from "./call_approval.ts";
 import { isTerminal, type TaskRecord } from "../work/task_record.ts";
@@ -81,12 +85,11 @@ const LOOK_SECONDS = 5 * 60;
  * its end is not known.
  */
 export function isToBeLookedAt(
-  { state, taskAddress, approval: { begunAt = 0, endedAt } = { seconds: 0 } }:
-    Pick<WaitRecord, "state" | "taskAddress" | "approval">,
+  wait: Pick<WaitRecord, "state" | "taskAddress" | "approval">,
   now: number,
 ): boolean {
-  return state === "used" && endedAt === undefined &&
-    taskAddress === undefined && begunAt + LOOK_SECONDS <= now;
+  return isOpenRun(wait) && wait.taskAddress === undefined &&
+    (wait.approval?.begunAt ?? 0) + LOOK_SECONDS <= now;
 }
 
 /**
@@ -97,11 +100,15 @@ export function approvedRuns(
   waits: WaitStore,
   approvalOf: (wait: Wait | undefined) => CallApproval | undefined,
 ) {
+  const findLastRun = async (
+    { runs: asker, subject }: Pick<Waiting, "runs" | "subject">,
+  ) =>
+    asker === undefined
+      ? undefined
+      : approvalOf(await waits.findByAsker({ asker, subject }));
+
   return {
-    findLastRun: async ({ runs: asker, ...it }: Waiting) =>
-      asker === undefined
-        ? undefined
-        : approvalOf(await waits.findByAsker({ ...it, asker })),
+    findLastRun,
 
     /**
      * Finds the last run only if its end is not known, or if its result was not
@@ -116,10 +123,10 @@ export function approvedRuns(
 
     /** Finds the last run of the same call, if another approval began it. */
     async findOtherRun(
-      { id, ...it }: CallApproval,
+      approval: CallApproval,
     ): Promise<CallApproval | undefined> {
-      const run = await this.findLastRun(it as unknown as Waiting);
-      return run?.id === id ? undefined : run;
+      const run = await findLastRun(approval);
+      return run?.id === approval.id ? undefined : run;
     },
   };
 }
@@ -145,8 +152,3 @@ export async function lastRun(
     transaction.set<Pointer>(pointer.key, { wait: key, expiresAt });
   };
 }
-
-/** True for a run that has begun, and whose end is not known. */
-export const isOpenRun = (
-  { state, approval }: Pick<WaitRecord, "state" | "approval">,
-): boolean => state === "used" && approval?.endedAt === undefined;

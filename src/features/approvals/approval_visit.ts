@@ -14,7 +14,11 @@ import type { OpenPage, PagesOf, Work } from "../../core/mcp/exchange/work.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../../authoring/context.ts";
 import type { WaitPages } from "../questions/page_questions.ts";
-import type { ApprovalState, WaitRecord } from "../questions/wait_record.ts";
+import {
+  type ApprovalState,
+  isOpenRun,
+  type WaitRecord,
+} from "../questions/wait_record.ts";
 import type { TakenWait, Waiting } from "../questions/waits.ts";
 import {
   askingWords,
@@ -23,7 +27,6 @@ import {
   waitsIfCut,
 } from "./approval_content.ts";
 import type { CallApprovals } from "./approval_store.ts";
-import { isOpenRun } from "./approval_task.ts";
 import { isTakenBack } from "./approver.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import { type ReportStep, runAndCaller } from "./approval_steps.ts";

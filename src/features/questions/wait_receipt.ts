@@ -11,7 +11,12 @@ import type {
 } from "../../core/kv/database.ts";
 import { receiptKey, taskKey } from "../../core/kv/keys.ts";
 import { expireWait } from "./wait_answer.ts";
-import type { ApprovalState, Wait, WaitRecord } from "./wait_record.ts";
+import {
+  type ApprovalState,
+  isOpenRun,
+  type Wait,
+  type WaitRecord,
+} from "./wait_record.ts";
 
 /**
  * A number larger than any epoch second. A receipt's ID begins with this number
@@ -75,9 +80,8 @@ export async function endWait(
   database: Database,
   wait: Found<WaitRecord>,
 ): Promise<void> {
-  const { key, value: { createdAt, state, approval, taskId } } = wait;
-  const isOpen = state === "used" && approval?.endedAt === undefined;
-  const task = isOpen &&
+  const { key, value: { createdAt, taskId } } = wait;
+  const task = isOpenRun(wait.value) &&
     await database.find<EndedTask>(taskKey(taskId!));
   if (task && task.value.status !== "completed") {
     const { status, isCut } = task.value;

@@ -341,6 +341,11 @@ export function waitSeals(database: Database) {
   return { sealPart, openPart, readWait };
 }
 
+/** True for a run that has begun, and whose end is not known. */
+export const isOpenRun = (
+  { state, approval }: Pick<WaitRecord, "state" | "approval">,
+): boolean => state === "used" && approval?.endedAt === undefined;
+
 /** The grant or the durable work that a wait needs. The wait ends with it. */
 type Basis = Pick<Waiting, "grantId" | "taskId">;
 

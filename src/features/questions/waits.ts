@@ -251,7 +251,7 @@ export function waitStore(database: Database) {
      * Finds the wait of an asking call or task, for any question. Undefined if
      * there is none.
      */
-    async findByAsker({ asker, subject }: Waiting): Promise<Wait | undefined> {
+    async findByAsker({ asker, subject }: Pick<Waiting, "asker" | "subject">) {
       const found = await findKnown(asker);
       return found?.value.subject === subject
         ? await readWait(found)
