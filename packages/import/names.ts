@@ -63,7 +63,7 @@ export function camelCase(text: string, otherwise = "value"): string {
 export const capital = (text: string) =>
   text.charAt(0).toUpperCase() + text.slice(1);
 
-/** For each set, the last number that was added to each name. */
+/** The last number that `uniqueName` put behind each name, by set. */
 const COUNTS = new WeakMap<Set<string>, Map<string, number>>();
 
 /** Makes a name that is new in a set, and adds it to the set. */

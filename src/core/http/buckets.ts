@@ -210,9 +210,9 @@ export class SharedBuckets {
   async #ask(share: Share, name: string, time: number): Promise<void> {
     const { owed } = share;
     const begun = wholeMilliseconds();
-    // Owed tokens that have refilled since are not subtracted. The local bucket
-    // already lacks the token of this request, which is not owed yet: hence the
-    // 1.
+    // Owed tokens that have refilled since are not subtracted. One is, because
+    // the local bucket already lacks the token of this request, which is not
+    // owed yet.
     const missing = this.#own.missing(name, time) - 1;
     const spent = Math.min(owed, Math.max(0, missing));
     try {

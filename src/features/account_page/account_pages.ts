@@ -149,7 +149,7 @@ export interface AccountPageAddition {
     session: AccountPageVisit["session"],
     services: AccountPageServices,
   ): Promise<OpenQuestion[]>;
-  /** Lets work of a person go on who has resumed a connection. */
+  /** Lets a person's work go on, because they have resumed a connection. */
   resumed?(
     session: AccountPageVisit["session"],
     services: AccountPageServices,

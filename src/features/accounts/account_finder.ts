@@ -65,7 +65,7 @@ import { UpstreamAccounts } from "./upstream_accounts.ts";
  */
 const MAX_NAME_CHARACTERS = 80;
 
-/** The maximum number of times that a lost account is asked for again. */
+/** The maximum number of times that a person is asked again to connect. */
 const MAX_ROUNDS = 3;
 
 /** The services at which the person has no usable account. */

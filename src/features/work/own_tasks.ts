@@ -114,7 +114,7 @@ export function ownTasks(services: AccountPageServices) {
       return { ...listed, tasks: own };
     },
 
-    /** Resumes the durable work of the person that `isWanted` accepts. */
+    /** Resumes those pieces of a person's durable work that `isWanted` accepts. */
     wake: (session: AccountSession, isWanted: (run: RunRecord) => boolean) =>
       tasks.wake(bindingsOf(session), isWanted),
 

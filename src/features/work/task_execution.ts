@@ -186,8 +186,8 @@ export class TaskExecution {
   }
 
   /**
-   * True while the first or the last grant that used the task is alive;
-   * `paused` if none is, but durable work may go on later.
+   * True while the first or the last grant that used the task is alive.
+   * `paused` if neither is, but one is paused and the work is durable.
    */
   async #isAllowed(): Promise<boolean | "paused"> {
     const { taskId, origin: { authenticated, caller } } = this;

@@ -134,7 +134,7 @@ export function taskLists(database: Database) {
       );
     },
 
-    /** Resumes the durable work of a person that `isWanted` accepts. */
+    /** Resumes those pieces of a person's durable work that `isWanted` accepts. */
     async wake(
       bindings: readonly string[],
       isWanted: (run: RunRecord) => boolean,
