@@ -15,24 +15,29 @@ import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
 import { followTask, open, press } from "../approvals/approving.ts";
 
+/** Makes durable work of two steps, of which the first waits. */
+function inSteps(did: string[], first: Promise<void>) {
+  return tool({
+    name: "works",
+    task: { durable: true },
+    async run(_, { step }) {
+      await step("first", async () => {
+        did.push("first");
+        await first;
+      });
+      await step("second", () => void did.push("second"));
+      return "done";
+    },
+  });
+}
+
 for (const way of ["resume", "end"] as const) {
   test.inMemory(`durable work of a paused connection waits, and ${way === "end" ? "ends with it" : "goes on once it is resumed"}`, async ({ kv }) => {
     using time = new FakeTime();
     const step = Promise.withResolvers<void>();
     const did: string[] = [];
     const durable = { durable: true } as const;
-    const works = tool({
-      name: "works",
-      task: durable,
-      async run(_, context) {
-        await context.step("first", async () => {
-          did.push("first");
-          await step.promise;
-        });
-        await context.step("second", () => void did.push("second"));
-        return "done";
-      },
-    });
+    const works = inSteps(did, step.promise);
     const sleeps = tool({
       name: "sleeps",
       task: durable,
@@ -150,18 +155,7 @@ test.inMemory("durable work whose connection is paused during a step goes on at 
   using time = new FakeTime();
   const step = Promise.withResolvers<void>();
   const did: string[] = [];
-  const works = tool({
-    name: "works",
-    task: { durable: true },
-    async run(_, context) {
-      await context.step("first", async () => {
-        did.push("first");
-        await step.promise;
-      });
-      await context.step("second", () => void did.push("second"));
-      return "done";
-    },
-  });
+  const works = inSteps(did, step.promise);
   await using server = await startOAuthServer({ kv, tools: [works] });
   const { headers } = await server.person();
   const call = { name: "works" };
