@@ -30,6 +30,25 @@ interface Wanted {
   onAsk(params: Json): Promise<{ action: "accept" }>;
 }
 
+/** A fetch for a client that does not wait for all of its requests. */
+function trackedFetch() {
+  const requests: Promise<Response>[] = [];
+  return {
+    fetch(input: string | URL, init?: RequestInit): Promise<Response> {
+      const request = fetch(input, init);
+      requests.push(request);
+      return request;
+    },
+    /** Closes the client once all of its requests have been answered. */
+    async close(client: { close(): Promise<void> }): Promise<void> {
+      // Lets the client send its answer to a question, unless it need not.
+      await new Promise((resolve) => setTimeout(resolve));
+      await Promise.all(requests);
+      await client.close();
+    },
+  };
+}
+
 const SAYS = { name: "interop", version: "1.0.0" };
 const WIPE = { name: "wipe", arguments: {} };
 
@@ -41,8 +60,13 @@ const CLIENTS: Record<string, (wanted: Wanted) => Promise<Connected>> = {
       ({ params }) => onAsk(params),
     );
     const headers = { authorization: `Bearer ${token}` };
-    await client.connect(new FirstTransport(url, { requestInit: { headers } }));
-    return { call: () => client.callTool(WIPE), close: () => client.close() };
+    const { fetch, close } = trackedFetch();
+    const options = { requestInit: { headers }, fetch };
+    await client.connect(new FirstTransport(url, options));
+    return {
+      call: () => client.callTool(WIPE),
+      close: () => close(client),
+    };
   },
   "the v2 SDK, in 2025": (wanted) => second(wanted, "legacy"),
   "the v2 SDK, in 2026": (wanted) => second(wanted, { pin: "2026-07-28" }),
@@ -61,10 +85,13 @@ async function second(
     ({ params }) => onAsk(params),
   );
   const headers = { authorization: `Bearer ${token}` };
-  await client.connect(
-    new StreamableHTTPClientTransport(url, { requestInit: { headers } }),
-  );
-  return { call: () => client.callTool(WIPE), close: () => client.close() };
+  const { fetch, close } = trackedFetch();
+  const options = { requestInit: { headers }, fetch };
+  await client.connect(new StreamableHTTPClientTransport(url, options));
+  return {
+    call: () => client.callTool(WIPE),
+    close: () => close(client),
+  };
 }
 
 for (const [name, connect] of Object.entries(CLIENTS)) {
@@ -101,6 +128,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
     const url = new URL(`${server.url}/mcp`);
     const signIn = await signInByName(url, "ada");
     const modes: string[] = [];
+    const answered = Promise.withResolvers<void>();
     const client = await connect({
       url,
       token: signIn.tokens().access_token,
@@ -108,6 +136,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
       async onAsk(params) {
         modes.push(params.mode);
         if (modes.length === 1) await pressAt(params.url, "ada");
+        answered.resolve();
         return { action: "accept" };
       },
     });
@@ -115,6 +144,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
     assert.equal(content[0].text, "wiped");
     assert.deepEqual(modes, ["url"]);
     assert.equal(ran.length, 1);
+    await answered.promise;
     await client.close();
   });
 }
