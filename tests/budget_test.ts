@@ -9,10 +9,10 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_645,
-  "src/features/": 19_207,
-  "packages/": 15_079,
-  "": 64_414,
+  "src/core/": 27_900,
+  "src/features/": 19_800,
+  "packages/": 15_400,
+  "": 65_300,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];
