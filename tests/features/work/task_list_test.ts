@@ -22,7 +22,8 @@ const BEGINNING = {
 
 test.onDatabases("newest() lists durable work that goes on first, however old, then the newest, and says how many there are", async ({ kv, other }) => {
   using time = new FakeTime();
-  const tasks = taskStore(new Database(kv));
+  const database = new Database(kv);
+  const tasks = taskStore(database);
   const list = taskStore(new Database(other));
   const ids = async (most: number) => {
     const { tasks, count } = await list.newest([BINDING], most);
@@ -46,6 +47,7 @@ test.onDatabases("newest() lists durable work that goes on first, however old, t
   );
   await tasks.end("old", { status: "cancelled" });
   assert.deepEqual(await ids(9), [4, "c", "a", "b", "old"]);
+  await database.idle();
 });
 
 test.onDatabases("newest() tells a failed tool from one that went well, and whom no process works on", async ({ kv, other }) => {
