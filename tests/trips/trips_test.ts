@@ -122,7 +122,7 @@ testBudgets("the account page", walkAccount, {
   clients: ["1 (1)", "1 (1)"],
   attempts: ["2 (2)", "2 (2)"],
   pause: ["8 (8)", "8 (8)"],
-  resume: ["9 (9)", "9 (9)"],
+  resume: ["10 (10)", "10 (10)"],
   narrow: ["8 (8)", "8 (8)"],
   "make a token": ["6 (6)", "6 (6)"],
   end: ["4 (6)", "4 (6)"],

@@ -37,9 +37,9 @@ export function wakeTwice(
     Parameters<typeof setWake>[1],
     "dueSeconds"
   >,
-  now: number,
+  first: number,
 ): void {
-  for (const dueSeconds of [now, now + SECOND_WAKE_SECONDS]) {
+  for (const dueSeconds of [first, first + SECOND_WAKE_SECONDS]) {
     setWake(transaction, { address, taskId, dueSeconds, expiresAt });
   }
 }

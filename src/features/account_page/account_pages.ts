@@ -149,10 +149,11 @@ export interface AccountPageAddition {
     session: AccountPageVisit["session"],
     services: AccountPageServices,
   ): Promise<OpenQuestion[]>;
-  /** Lets a person's work go on, because they have resumed a connection. */
+  /** Lets a person's work go on after this time if its connection is resumed. */
   resumed?(
     session: AccountPageVisit["session"],
     services: AccountPageServices,
+    afterSeconds: number,
   ): Promise<void>;
   /** True if tools use accounts of people at other services. */
   hasAccounts?(services: AuthServices): boolean;

@@ -23,6 +23,12 @@ import { clientNameOf } from "./client_words.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { type FormServices, redirectBack } from "./account_pages.ts";
 
+/**
+ * The time after which paused work goes on, at the latest, once its connection
+ * is resumed: more than a process may take to resume it.
+ */
+const CERTAIN_SECONDS = 90;
+
 /** The changed grants; undefined for each that has ended. */
 type Changes = (Grant | undefined)[];
 
@@ -79,6 +85,13 @@ export function connectionChanges(services: FormServices) {
         : [await grants.change(found, (grant) => token(grant, form))];
     }
 
+    async function wake(session: AccountSession, afterSeconds: number) {
+      if (done !== "resumed") return;
+      for (const { resumed } of services.additions) {
+        await resumed?.(session, services, afterSeconds);
+      }
+    }
+
     return async (c) => {
       const { id, session, form } = await signedIn.findForm(c);
       const { subject } = session;
@@ -86,6 +99,8 @@ export function connectionChanges(services: FormServices) {
       // Another person's grant is treated like one that does not exist.
       const isOwn = found?.value.subject === subject &&
         !hasSingleToken(found.value);
+      // This process may die between the change and the second of these.
+      if (isOwn) await wake(session, CERTAIN_SECONDS);
       const changes = isOwn ? await change(found, form) : [];
       const after = changes.filter((grant) => grant !== undefined);
       for (const { id: grantId, clientName } of after) {
@@ -96,11 +111,7 @@ export function connectionChanges(services: FormServices) {
           client: clientName,
         });
       }
-      if (done === "resumed") {
-        for (const { resumed } of services.additions) {
-          await resumed?.(session, services);
-        }
-      }
+      await wake(session, 0);
       const names = namesOf(after);
       const notice: Notice = names.length > 0
         ? { change: done, names }

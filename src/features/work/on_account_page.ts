@@ -17,8 +17,12 @@ const addition: AccountPageAddition = {
     app.post("/account/work/answer", rated, taskAnswer(services));
   },
   waiting: askedInWords,
-  resumed: (session, services) =>
-    ownTasks(services).wake(session, (run) => run.pausedSince !== undefined),
+  resumed: (session, services, afterSeconds) =>
+    ownTasks(services).wake(
+      session,
+      (run) => run.pausedSince !== undefined,
+      afterSeconds,
+    ),
   kept: [
     {
       what:

@@ -115,8 +115,11 @@ export function ownTasks(services: AccountPageServices) {
     },
 
     /** Resumes those pieces of a person's durable work that `isWanted` accepts. */
-    wake: (session: AccountSession, isWanted: (run: RunRecord) => boolean) =>
-      tasks.wake(bindingsOf(session), isWanted),
+    wake: (
+      session: AccountSession,
+      isWanted: (run: RunRecord) => boolean,
+      afterSeconds?: number,
+    ) => tasks.wake(bindingsOf(session), isWanted, afterSeconds),
 
     /** Describes the clients that began tasks, keyed by grant ID. */
     async clients(

@@ -138,15 +138,16 @@ export function taskLists(database: Database) {
     async wake(
       bindings: readonly string[],
       isWanted: (run: RunRecord) => boolean,
+      afterSeconds = 0,
     ): Promise<void> {
       const listed = await listedOf(database, ...bindings);
       const ids = listed.filter(({ value }) => value.isOpen).map(idOf);
       const runs = await database.getMany<RunRecord[]>(ids.map(taskRunKey));
-      const now = database.now();
+      const first = database.now() + afterSeconds;
       for (const [index, { value }] of runs.entries()) {
         if (!value || !isWanted(value)) continue;
         const work = { ...value, taskId: ids[index] };
-        await database.commit((it) => wakeTwice(it, work, now));
+        await database.commit((it) => wakeTwice(it, work, first));
       }
     },
 

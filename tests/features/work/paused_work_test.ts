@@ -11,6 +11,7 @@ import { FakeTime } from "../../kit/fake_time.ts";
 import { atomicWith, kvWith } from "../../kit/kv.ts";
 import type { HeadersOf, Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
+import { switchable } from "../../kit/switchable_kv.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
 import { followTask, open, press } from "../approvals/approving.ts";
@@ -149,6 +150,48 @@ test.inMemory("durable work of a paused connection is looked at about once an ho
     const task = await real.get<Json>(["task", taskId]);
     return task.value!.status === "completed";
   });
+});
+
+test.inMemory("durable work goes on within two minutes of the resume, also if the process that resumed its connection died right after it", async ({ kv }) => {
+  using time = new FakeTime();
+  const did: string[] = [];
+  const works = tool({
+    name: "works",
+    task: { durable: true },
+    async run(_, { sleep, step }) {
+      await sleep("rest", 60);
+      await step("works", () => void did.push("works"));
+      return "done";
+    },
+  });
+  await using server = await startOAuthServer({ kv, tools: [works] });
+  const { headers } = await server.person();
+  const options = { headers, capabilities: TASKS };
+  await resultOf(server.call("tools/call", { name: "works" }, options));
+  await (await AccountVisitor.signIn(server)).press("/account/pause");
+  // It is looked at less and less often.
+  for (let quarters = 0; quarters < 4 * 24; quarters++) {
+    time.tick(15 * 60);
+    await server.app.wake();
+  }
+  const state = switchable(kv);
+  await using dying = await startOAuthServer({
+    kv: state.kv,
+    tools: [works],
+    log: {
+      write({ message }) {
+        if (message.startsWith("Connection resumed")) state.isUp = false;
+      },
+    },
+  });
+  const visitor = await AccountVisitor.signIn(dying);
+  await visitor.press("/account/resume");
+  assert.equal(state.isUp, false);
+  for (let seconds = 0; seconds < 120; seconds += 10) {
+    time.tick(10);
+    await server.app.wake();
+  }
+  assert.deepEqual(did, ["works"]);
 });
 
 test.inMemory("durable work whose connection is paused during a step goes on at once when it is resumed", async ({ kv }) => {
