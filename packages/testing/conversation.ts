@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { pause } from "../../src/core/clock.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { Client, type ServerError } from "../client/mod.ts";
 import { TASKS_EXTENSION } from "../../src/core/catalogue/printed_lists.ts";
 import {
+  LINKS_META,
   parseNotYet,
   TASK_CANCEL,
   TASK_STATUS,
@@ -32,6 +34,10 @@ import type { TestCaller, TestGate } from "./test_gate.ts";
 
 /** The time for which a call or a task waits for a person to press. */
 const PRESS_MILLISECONDS = 10_000;
+
+/** The time within which a task asks for its approval, or runs. */
+const ASK_MILLISECONDS = 5000;
+const CHECK_MILLISECONDS = 5;
 
 /** The server that receives the requests. */
 export interface Target {
@@ -66,6 +72,8 @@ export class Conversation {
   readonly #keys = new Map<string, string>();
   #begun = Promise.withResolvers<void>();
   #isHandedOver = false;
+  /** True once the tool itself runs, in a task. */
+  isRunning = false;
   /** True if the test itself calls `approve()` while the task waits. */
   isPressedLater = false;
   /** Fires if the decision on a task's approval has failed. */
@@ -92,7 +100,10 @@ export class Conversation {
       {
         report: (progress) => this.#advance(progress),
         last: -Infinity,
-        begun: () => this.#begun.promise,
+        begun: () => {
+          this.isRunning = true;
+          return this.#begun.promise;
+        },
         keys: this.#keys,
       },
       this.#accounts,
@@ -139,15 +150,26 @@ export class Conversation {
   }
 
   /**
-   * Sends a call as {@linkcode run} does.
+   * Sends a call as {@linkcode run} does. If a client that opens no pages gets
+   * the link of an approval, decides with the option, and calls again.
    *
    * @throws {Error} if no one answers its approval
    */
-  call(params: JsonObject): Promise<JsonObject> {
-    return this.#whilePressing(
-      this.options.signal,
-      (signal) => this.client.begin("tools/call", params, { signal }),
-    );
+  async call(params: JsonObject): Promise<JsonObject> {
+    const { options, caller, target: { approvals } } = this;
+    const send = () =>
+      this.#whilePressing(
+        options.signal,
+        (signal) => this.client.begin("tools/call", params, { signal }),
+      );
+    const answer = await send();
+    const [link] = Object(Object(answer._meta)[LINKS_META] ?? []);
+    const id = TestApprovals.idOf(link?.url);
+    if (options.approval === undefined || id === undefined) return answer;
+    const person = TestApprovals.approverOf(caller, []);
+    if (!await approvals.findOpen(id, person)) return answer;
+    await this.#press(id);
+    return await send();
   }
 
   /**
@@ -232,6 +254,23 @@ export class Conversation {
     press.catch((error) => this.#failing.abort(error));
   }
 
+  /** Waits until a task has asked for its approval, runs, or has ended. */
+  async asked(taskId: string): Promise<void> {
+    const started = performance.now();
+    while (
+      !this.isRunning && performance.now() - started < ASK_MILLISECONDS
+    ) {
+      const { status, statusMessage } = await this.run(
+        "tasks/get",
+        { taskId },
+        {},
+      );
+      const link = TestApprovals.idOf(`${statusMessage}`.trimEnd());
+      if (status !== "working" || link !== undefined) return;
+      await pause(CHECK_MILLISECONDS);
+    }
+  }
+
   /** Makes durable work wait until {@linkcode begin} is called. */
   hold(): void {
     this.#begun = Promise.withResolvers();
@@ -281,17 +320,19 @@ export class Conversation {
   async #press(id: string): Promise<JsonObject> {
     const { what, caller, options, target: { approvals, catalogue } } = this;
     if (options.approval === undefined) {
-      const { approval } = catalogue.tools.get(what) ?? {};
+      const { approval: { by, passkey } = {} } = catalogue.tools.get(what) ??
+        {};
       // The page stays open: the test presses with approve().
-      if (this.isPressedLater || typeof approval?.by === "object") {
+      if (this.isPressedLater || typeof by === "object") {
         this.#patience ??= setTimeout(
           () => this.#expectPress(id),
           PRESS_MILLISECONDS,
         );
         return { action: "accept" };
       }
+      const press = passkey === "required" ? "passkey" : "approve";
       throw new Error(
-        `${what} waits for an approval, which the test does not give. Give it with the option approval: "approve" or { refuse: "why" }`,
+        `${what} waits for an approval, which the test does not give. Give it with the option approval: "${press}" or { refuse: "why" }`,
       );
     }
     const person = TestApprovals.approverOf(caller, catalogue.tools.values());

@@ -38,11 +38,9 @@ export type TestPress = "approve" | "remember" | "passkey" | {
 };
 
 /** Checks a {@linkcode TestPress}. */
-export const TEST_PRESS = kinds.like<TestPress>(
-  '"approve", "remember", "passkey" or { refuse: "why" }',
-  (it) =>
-    it === "approve" || it === "remember" || it === "passkey" ||
-    typeof (it as { refuse?: unknown } | null)?.refuse === "string",
+export const TEST_PRESS: kinds.Kind<TestPress> = kinds.either(
+  kinds.choice("approve", "remember", "passkey"),
+  kinds.object({ refuse: kinds.required(kinds.TEXT) }, '{ refuse: "why" }'),
 );
 
 /** The path of the pages of approvals. */
@@ -102,16 +100,23 @@ export class TestApprovals {
     const at = this.#database.now();
     const store = await this.#store();
     const found = await store.findPage(id, person);
+    const isAccepted = typeof press === "string";
+    const { mayDecide } = await import(
+      "../../src/features/approvals/approver.ts"
+    );
+    if (found && isAccepted && !mayDecide(found, person)) {
+      throw new Error(
+        `${found.tool} waits for someone else with the scope ${found.approval.scope}: leave the option approval out, and call approve() or refuse() of that person while it waits`,
+      );
+    }
     const remembers = press === "remember";
     if (remembers && found && !found.payload.offer) {
       throw new Error(`${found.tool} offers nothing to remember for this call`);
     }
-    const used = typeof press === "string"
-      ? await this.#use(found, person, press)
-      : undefined;
+    const used = isAccepted ? await this.#use(found, person, press) : undefined;
     const approval = await store.press(
       id,
-      typeof press === "string"
+      isAccepted
         ? { action: "accept", by: subject, at, passkey: used?.name, remembers }
         : { action: "decline", by: subject, at, reason: press.refuse },
       person,
@@ -143,9 +148,10 @@ export class TestApprovals {
     const store = await this.#store();
     const started = performance.now();
     for (;;) {
-      const open = await store.listOpen(person);
-      const found = open.find((it) =>
-        it.state === "open" && (tool === undefined || it.tool === tool)
+      const found = await this.#newest(
+        (await store.listOpen(person)).filter((it) =>
+          it.state === "open" && (tool === undefined || it.tool === tool)
+        ),
       );
       if (found) return await this.press(found.id!, person, press);
       if (performance.now() - started > PATIENCE_MILLISECONDS) {
@@ -156,6 +162,16 @@ export class TestApprovals {
       }
       await pause(CHECK_MILLISECONDS);
     }
+  }
+
+  /** Finds the approval that was asked for last, also within one second. */
+  async #newest(open: CallApproval[]): Promise<CallApproval | undefined> {
+    const records = await this.#database.getMany<unknown[]>(
+      open.map(({ key }) => key),
+    );
+    const stamps = records.map(({ versionstamp }) => versionstamp ?? "");
+    const last = stamps.toSorted().at(-1);
+    return open[stamps.findIndex((it) => it === last)];
   }
 
   /** Signs an approval with the person's passkey, if the page asks for it. */

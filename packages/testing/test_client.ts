@@ -4,6 +4,7 @@
  * @module
  */
 import { costWords } from "../doctor/list_cost.ts";
+import * as kinds from "../../src/authoring/options.ts";
 import type { Prompt } from "../../src/authoring/prompt.ts";
 import type {
   Resource,
@@ -31,6 +32,15 @@ import type {
 import { TestResult, textOf } from "./test_result.ts";
 import { TestSubscription } from "./test_subscription.ts";
 import { TestTask } from "./test_task.ts";
+
+/** The options of a client's `approve`. */
+const APPROVE_OPTIONS = { passkey: kinds.FLAG };
+
+/** The checker of a tool, or of its name. */
+const TOOL_OR_NAME = kinds.like(
+  "a tool or its name",
+  (it) => typeof nameOf(it as Tool) === "string",
+);
 
 /** A client, as one caller. Every method rejects with the server's refusal. */
 export class TestClient {
@@ -63,7 +73,8 @@ export class TestClient {
   }
 
   /**
-   * Starts a tool's work as a task (MCP 2026-07-28) without waiting for it.
+   * Starts a tool's work as a task (MCP 2026-07-28) without waiting for it. If
+   * the work waits for an approval, it has asked by then.
    *
    * @throws {Error} if the tool or the revision has no tasks
    */
@@ -80,8 +91,11 @@ export class TestClient {
     const [request, { resultType, taskId }] = await this.#call(tool, more);
     if (resultType === "task") {
       request.isPressedLater = true;
+      const task = new TestTask<O>(`${taskId}`, request);
+      const { approval } = this.target.catalogue.tools.get(nameOf(tool)) ?? {};
+      if (approval) await request.asked(`${taskId}`);
       request.beginSoon();
-      return new TestTask(`${taskId}`, request);
+      return task;
     }
     throw new Error(`${why}it must declare task: "optional" or "required".`);
   }
@@ -95,12 +109,13 @@ export class TestClient {
    */
   async approve(
     tool?: string | Tool,
-    { passkey = false }: {
+    options: {
       /** True to approve with a software passkey. */
       passkey?: boolean;
     } = {},
   ): Promise<TestApproval> {
-    return await this.#press(tool, passkey ? "passkey" : "approve");
+    kinds.checkOptions("approve", APPROVE_OPTIONS, options);
+    return await this.#press(tool, options.passkey ? "passkey" : "approve");
   }
 
   /**
@@ -108,6 +123,7 @@ export class TestClient {
    * model. @throws {Error} if none waits
    */
   async refuse(reason = "", tool?: string | Tool): Promise<TestApproval> {
+    kinds.checkOptions("refuse", { reason: kinds.TEXT }, { reason });
     return await this.#press(tool, { refuse: reason });
   }
 
@@ -257,6 +273,8 @@ export class TestClient {
     tool: string | Tool | undefined,
     press: TestPress,
   ): Promise<TestApproval> {
+    const what = typeof press === "object" ? "refuse" : "approve";
+    kinds.checkOptions(what, { tool: TOOL_OR_NAME }, { tool });
     const { approvals, catalogue } = this.target;
     const tools = catalogue.tools.values();
     const person = TestApprovals.approverOf(this.caller, tools);

@@ -48,7 +48,7 @@ export interface TaskListener {
   report(progress: Progress): void;
   /** The last progress that was reported. */
   last: number;
-  /** Resolves when the test has received its task. */
+  /** Notes that the tool runs. Resolves when the test has received its task. */
   begun(): Promise<void>;
   /**
    * The keys of questions, by message: clients before MCP 2026-07-28 do not

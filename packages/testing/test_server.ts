@@ -209,7 +209,8 @@ function aroundTasks(gate: TestGate, own?: Around): Around {
         });
       },
     });
-    return durableOf(tool) ? listener.begun().then(run) : run();
+    const begun = listener.begun();
+    return durableOf(tool) ? begun.then(run) : run();
   };
 }
 

@@ -1,8 +1,9 @@
 /** The kit's presses on the pages of approvals. */
 import assert from "node:assert/strict";
 import { type Tool, tool, z } from "../../../src/mod.ts";
+import { within } from "../../../tests/kit/wait.ts";
 import { HastyTimers } from "../../../tests/kit/timers.ts";
-import { eachRevision, testServer } from "../mod.ts";
+import { eachRevision, type TestPress, testServer } from "../mod.ts";
 
 const ran: number[] = [];
 
@@ -248,4 +249,88 @@ Deno.test("result() presses with the option of startTask()", async () => {
   assert.equal((await long.result()).text, "archived");
   const task = await ann.startTask(refund, { cents: 900 }, press);
   assert.equal((await task.result()).text, "approved by ann");
+});
+
+Deno.test("approve() presses for what was asked last, also within one second", async () => {
+  for (let round = 0; round < 8; round++) {
+    await using server = await testServer({ ...TOOLS, clock: () => 1e12 });
+    const ann = server.as({ subject: "ann" });
+    const tasks = [];
+    for (const cents of [901, 902, 903]) {
+      tasks.push(await ann.startTask(refund, { cents }));
+    }
+    for (const cents of [903, 902, 901]) {
+      assert.equal((await ann.approve(refund)).input.cents, cents);
+    }
+    await Promise.all(tasks.map((task) => task.result()));
+  }
+});
+
+Deno.test("approve() and refuse() refuse what is no option of theirs", async () => {
+  await using server = await testServer({ tools: [drop] });
+  const boss = server.as({ subject: "boss" });
+  const call = server.call(drop, {}, { capabilities: PLAIN });
+  const wrong: readonly [() => Promise<unknown>, RegExp][] = [
+    [
+      () => boss.approve(drop, { refuse: "no" } as never),
+      /approve: refuse is no option: there is passkey/,
+    ],
+    [
+      () => boss.approve({ refuse: "no" } as never),
+      /approve: tool must be a tool or its name/,
+    ],
+    [() => boss.refuse(drop as never), /refuse: reason must be text/],
+    [
+      () =>
+        server.call(
+          drop,
+          {},
+          { approval: { refuse: "", by: "boss" } } as never,
+        ),
+      /approval.by is no option: there is refuse/,
+    ],
+  ];
+  for (const [press, why] of wrong) await assert.rejects(press(), why);
+  await boss.refuse("Not now", drop);
+  assert.match((await call).text, /refused this, and said: "Not now"/);
+});
+
+Deno.test("call() decides and calls again for a client that opens no pages", () =>
+  eachRevision(async (revision) => {
+    await using server = await testServer({ ...TOOLS, revision });
+    const ann = server.as({ subject: "ann" });
+    const call = (cents: number, approval?: TestPress) =>
+      ann.call(refund, { cents }, { capabilities: {}, approval });
+    assert.equal((await call(500, "approve")).text, "approved by ann");
+    const refused = await call(600, { refuse: "No" });
+    assert.match(refused.text, /refused this, and said: "No"/);
+    // Without the option, the model gets the link.
+    assert.match((await call(700)).text, /open this link and answer there/);
+    await ann.approve(refund);
+    assert.equal((await call(700)).text, "approved by ann");
+  }));
+
+Deno.test("startTask() has asked for the approval, so that its time can pass", async () => {
+  for (const tool of [refund, archive] as Tool<object>[]) {
+    await using server = await testServer(TOOLS);
+    const ann = server.as({ subject: "ann" });
+    const input = tool.name === "refund" ? { cents: 900 } : {};
+    const task = await ann.startTask(tool, input);
+    await server.advance(15 * 60 + 1);
+    const { text } = await within(10, task.result());
+    assert.match(text, /No one approved this in time/);
+  }
+});
+
+Deno.test("call() tells which press an approval needs", async () => {
+  await using server = await testServer({ tools: [erase, drop] });
+  const plain = { capabilities: PLAIN };
+  await assert.rejects(
+    server.call(erase, {}, plain),
+    /Give it with the option approval: "passkey" or { refuse: "why" }/,
+  );
+  await assert.rejects(
+    server.call(drop, {}, { ...plain, approval: "approve" }),
+    /drop waits for someone else with the scope drop:approve: leave the option approval out, and call approve\(\)/,
+  );
 });

@@ -235,12 +235,21 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     // The approval of a plain task ends with the task.
     if (!this.#isTask) work.ifCut = waitsIfCut(`${message}\n${address}`);
     const open = wait as unknown as CallApproval;
-    const left = (open.approval.closesAt! - approvals.now()) * 1000;
+    const closesAt = open.approval.closesAt!;
+    const left = (closesAt - approvals.now()) * 1000;
     const most = Math.min(left, milliseconds ?? Infinity);
-    if (!await approvals.settled(open, signal, most)) {
-      if (most < left) return undefined;
-      // The person may have answered at the last moment.
-      if (!await this.#close(open)) return { action: "expired" };
+    // The clock may have been set meanwhile.
+    const isOver = () => closesAt <= approvals.now();
+    const isSettled = await approvals.settled(
+      open,
+      signal,
+      most,
+      (record) => record?.state !== "open" || isOver(),
+    );
+    if (!isSettled && most < left) return undefined;
+    // The person may have answered at the last moment.
+    if ((!isSettled || isOver()) && !await this.#close(open)) {
+      return { action: "expired" };
     }
     // Without a verdict, another call has just changed the approval, which is
     // then read again.
