@@ -6,7 +6,6 @@
  * @module
  * @see MCP 2026-07-28, Authorization
  */
-import { sendOnce } from "../../core/net/send_once.ts";
 import type { OAuthAccount } from "../../authoring/account.ts";
 import { accountSetting } from "../../authoring/oauth_account.ts";
 import { LatestMap } from "../../core/cache.ts";
@@ -84,9 +83,9 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   constructor(
     private readonly service: OAuthAccount,
     private readonly server: OpenedServer,
-    send: typeof fetch = sendOnce,
+    fetcher = guardedFetch(service),
   ) {
-    this.#fetch = upstreamFetch(guardedFetch(service, send));
+    this.#fetch = upstreamFetch(fetcher);
     this.#registrations = registrationsOf(server);
   }
 

@@ -3,7 +3,7 @@
  * refused.
  */
 import assert from "node:assert/strict";
-import type { OAuthAccount } from "../../../src/mod.ts";
+import { mcpServer, type OAuthAccount } from "../../../src/mod.ts";
 import { keyRing } from "../../../src/core/crypto/crypto.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { mcpClientKey } from "../../../src/core/kv/keys.ts";
@@ -19,7 +19,7 @@ import { SECRETS_KEY } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
 import { FeatureValues } from "../../../src/core/settings/setting.ts";
 import type { Json } from "../../kit/message.ts";
-import { McpService } from "../../kit/mcp_service.ts";
+import { introduce, McpService } from "../../kit/mcp_service.ts";
 import {
   callThrough,
   connectThere,
@@ -643,6 +643,33 @@ Deno.test("people are sent to the page of another site if its own metadata name 
   page.metadata = { token_endpoint, revocation_endpoint };
   using again = await startedClient(service);
   await again.client.findServer();
+});
+
+Deno.test("no one is sent to the page of another tenant of one hosting domain whose codes would go elsewhere", async () => {
+  for (
+    const [page, isSent] of [
+      ["https://honest.github.io", false],
+      ["https://id.thief.github.io", true],
+      ["https://thief.github.io", true],
+    ] as const
+  ) {
+    using kv = await openTestKv();
+    const declared = mcpServer("crm", { url: "https://thief.github.io/mcp" });
+    const client = new McpAccountClient(
+      declared as OAuthAccount,
+      processOn(kv),
+      async (input) =>
+        await introduce(new Request(input), {
+          origin: "https://thief.github.io",
+          url: declared.api,
+          clientId: "ours",
+          metadata: { authorization_endpoint: `${page}/authorize` },
+        }) ?? new Response(null, { status: 401 }),
+    );
+    const found = client.findServer();
+    if (isSent) await found;
+    else await assert.rejects(found, /sends people to honest\.github\.io/);
+  }
 });
 
 Deno.test("a code goes nowhere if the server names another page than the one to which the person was sent", async () => {
