@@ -164,7 +164,8 @@ export const passkeysKey = hashed("passkeys");
  */
 export const passkeysGoneKey = hashed("passkeys-gone");
 /**
- * Approvals that a person let apply to later calls. Lifetime: 1 day at most.
+ * Approvals that a person let apply to later calls; without a name, the record
+ * that changes with each new one. Lifetime: 1 day at most.
  */
 export const rememberedKey = ownedBy("remembered");
 /** The wait for one question of a call or a task. Lifetime: the wait's. */

@@ -44,6 +44,12 @@ const STEPS = {
   looked: "looked",
 } as const;
 
+/**
+ * The maximum number of tries to store an answer. Each fails only because
+ * another answer of the same person was stored.
+ */
+const MAX_TRIES = 100;
+
 export function approvalEndpoints(services: AccountPageServices) {
   const { baseUrl, clock, database, frame, signedIn } = services;
   const approvals = callApprovals(database, receiptsOf(services.server));
@@ -200,30 +206,38 @@ export function approvalEndpoints(services: AccountPageServices) {
       }
       const { subject } = person.session;
       const approver = approverOf(person.session);
-      const stays = await signedIn.staysAllowed(person);
-      const by = { by: subject, at: now(clock) };
       const toApprove = said === "approve"
         ? await approvals.findPage(id, approver)
         : undefined;
-      const used = await useFor(toApprove, approver, form.get("get"));
-      const pressed: Pressed = said === "approve"
-        ? {
-          action: "accept",
-          ...by,
-          passkey: used?.name,
-          remembers: form.get("remember") === "on" && !!offers(toApprove),
-        }
-        : { action: "decline", ...by, reason };
-      // If no approval was found above, no passkey was checked. Nothing is
-      // approved then, even if the connection is resumed in this moment.
+      // Without an approval no passkey is checked. Nothing is approved then,
+      // even if the connection is resumed in this moment.
       const mayCount = said !== "approve" || toApprove;
-      const approval = said === "looked"
-        ? await approvals.look(id, approver)
-        : mayCount &&
-          await approvals.press(id, pressed, approver, (transaction) => {
-            stays(transaction);
-            used?.write(transaction);
-          }, toApprove);
+      const answerOnce = async () => {
+        const stays = await signedIn.staysAllowed(person);
+        if (said === "looked") return await approvals.look(id, approver);
+        const used = await useFor(toApprove, approver, form.get("get"));
+        const by = { by: subject, at: now(clock) };
+        const pressed: Pressed = said === "approve"
+          ? {
+            action: "accept",
+            ...by,
+            passkey: used?.name,
+            remembers: form.get("remember") === "on" && !!offers(toApprove),
+          }
+          : { action: "decline", ...by, reason };
+        return await approvals.press(id, pressed, approver, (transaction) => {
+          stays(transaction);
+          used?.write(transaction);
+        }, toApprove);
+      };
+      let approval = mayCount && await answerOnce();
+      // Another answer may have used the same passkey, or ticked its box.
+      for (let tries = 1; approval === "conflict"; tries++) {
+        if (tries === MAX_TRIES) {
+          throw new HttpError(503, "Too many answers came at once");
+        }
+        approval = await answerOnce();
+      }
       if (approval) {
         const { createdAt, tool, subject: owner, clientName: client } =
           approval;

@@ -11,7 +11,7 @@ import type {
   Transaction,
   Write,
 } from "../../core/kv/database.ts";
-import { waitKey, waitsOfKey } from "../../core/kv/keys.ts";
+import { waitKey } from "../../core/kv/keys.ts";
 import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
 import {
   type ApprovalState,
@@ -307,7 +307,8 @@ export function callApprovals(
 
     /**
      * Stores a person's answer, once, and returns the approval. Undefined if
-     * it was answered before or is over, or the person may not answer.
+     * it was answered before or is over, or the person may not answer;
+     * `conflict` if another commit was faster, so that it has to be tried again.
      *
      * @param seen the approval that was signed with a passkey; a later answer
      * is not replaced
@@ -318,9 +319,9 @@ export function callApprovals(
       person: Approver,
       extraWrites: Write = () => {},
       seen?: CallApproval,
-    ): Promise<CallApproval | undefined> {
+    ): Promise<CallApproval | "conflict" | undefined> {
       const approval = await findToPress(id, person, pressed);
-      if (!approval) return undefined;
+      if (!approval || approval.state === "used") return undefined;
       const { subject, payload: { offer }, tool, grantId } = approval;
       const isBare = pressed.action === "accept" &&
         pressed.passkey === undefined;
@@ -328,11 +329,7 @@ export function callApprovals(
       const clientName = approval.clientName ?? approval.clientId;
       const of = { tool, clientName };
       const isRefused = pressed.action === "decline";
-      // Every answer changes this head. So two answers at once cannot both
-      // store a remembered approval if there is room for only one.
-      const head = await database.get(waitsOfKey(subject));
       const writeEntry = !isRefused && pressed.remembers && offer &&
-        await remembered.hasRoom(subject) &&
         await remembered.writing(subject, offer, { ...of, grantId });
       const { by, at } = pressed;
       const end = isTakenBack({ ...approval, answer: pressed }) &&
@@ -349,7 +346,7 @@ export function callApprovals(
         (transaction) => {
           extraWrites(transaction);
           writeReceipt(transaction);
-          if (writeEntry) writeEntry(transaction.check(head));
+          if (writeEntry) writeEntry(transaction);
         },
         // The encrypted text of the stored answer that may be replaced: a
         // refusal that the person has seen. Empty if no answer may be replaced,
@@ -358,7 +355,8 @@ export function callApprovals(
           ? ""
           : (seen ?? approval).sealedAnswer,
       );
-      if (!accepted?.isAccepted) return undefined;
+      if (!accepted) return "conflict";
+      if (!accepted.isAccepted) return undefined;
       return approvalOf(await waits.read(accepted.record));
     },
 

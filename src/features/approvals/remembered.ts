@@ -99,6 +99,10 @@ export function rememberedStore(database: Database) {
   const listAll = (subject: string) =>
     database.list<RememberedRecord>(rememberedKey(subject));
 
+  /** True if a person may have one more remembered approval. */
+  const hasRoom = async (subject: string): Promise<boolean> =>
+    (await listAll(subject)).length < MAX_REMEMBERED;
+
   /**
    * Makes the write for one more run. Undefined if the remembered approval
    * cannot be used now.
@@ -139,26 +143,34 @@ export function rememberedStore(database: Database) {
       return await usable(entry, subject, grantId);
     },
 
-    /** True if a person may have one more remembered approval. */
-    hasRoom: async (subject: string): Promise<boolean> =>
-      (await listAll(subject)).length < MAX_REMEMBERED,
+    hasRoom,
 
+    /**
+     * Makes the write that stores a remembered approval. Undefined if the
+     * person may not have one more.
+     */
     async writing(
       subject: string,
       { name, label, seconds }: RememberOffer,
       of: Pick<RememberedRecord, "tool" | "clientName" | "grantId">,
-    ): Promise<Write> {
+    ): Promise<Write | undefined> {
+      // Every new one changes this head. So two at once cannot both be stored
+      // if there is room for only one.
+      const head = await database.get(rememberedKey(subject));
+      if (!await hasRoom(subject)) return undefined;
       const at = database.now();
+      const expiresAt = at + seconds;
       const secret = await secrets.find("remembered");
       const sealed = await seal(secret, label, contextOf(subject, name));
       return (transaction) =>
-        transaction.set<RememberedRecord>(rememberedKey(subject, name), {
-          ...of,
-          at,
-          runs: 0,
-          sealed,
-          expiresAt: at + seconds,
-        });
+        transaction.check(head).set(head.key, { expiresAt })
+          .set<RememberedRecord>(rememberedKey(subject, name), {
+            ...of,
+            at,
+            runs: 0,
+            sealed,
+            expiresAt,
+          });
     },
 
     /** Makes the write that ends a remembered approval. */
@@ -228,6 +240,7 @@ export function rememberedStore(database: Database) {
         const all = await listAll(subject);
         await database.commit((transaction) => {
           for (const { key } of all) transaction.expire(key);
+          transaction.delete(rememberedKey(subject));
         });
       },
     } satisfies PersonRecords,

@@ -87,6 +87,26 @@ Deno.test("a call that requires a passkey begins with its signature, and with no
   assert.doesNotMatch(text, new RegExp(passkey.id));
 });
 
+Deno.test("presses at once with one passkey all count", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const owner = await AccountVisitor.signIn(server);
+  await openPasskeys(owner);
+  const passkey = SoftwarePasskey.make();
+  await make(owner, passkey);
+  const presses = await Promise.all([1, 2, 3, 4].map(async (cents) => {
+    const link = linkOf(await resultOf(call("pay", { cents })));
+    const visitor = await AccountVisitor.signIn(server);
+    return { link, visitor, signed: await sign(visitor, link, passkey) };
+  }));
+  await Promise.all(
+    presses.map(({ link, visitor, signed }) => send(visitor, link, signed)),
+  );
+  for (const { visitor: { words } } of presses) {
+    assert.match(words, /Approved\./);
+  }
+});
+
 Deno.test("no press without the wanted passkey counts while the connection is resumed", async () => {
   await using real = await openTestKv();
   let resumesAfter = 0;
