@@ -87,7 +87,8 @@ async function ask(
   await until(async () => {
     const response = await at.call(method, params, { headers, capabilities });
     message = (await messagesOf(response)).at(-1);
-    return message.result !== undefined;
+    const [said] = message.result?.content ?? [];
+    return message.result && !/Send the request again/.test(said?.text);
   });
   return message.result;
 }
