@@ -109,19 +109,32 @@ export class TestApprovals {
         `${found.tool} waits for someone else with the scope ${found.approval.scope}: leave the option approval out, and call approve() or refuse() of that person while it waits`,
       );
     }
+    const { untilStored } = await import(
+      "../../src/features/approvals/call_approval.ts"
+    );
     const remembers = press === "remember";
     if (remembers && found && !found.payload.offer) {
       throw new Error(`${found.tool} offers nothing to remember for this call`);
     }
-    const used = isAccepted ? await this.#use(found, person, press) : undefined;
-    const approval = await store.press(
-      id,
-      isAccepted
-        ? { action: "accept", by: subject, at, passkey: used?.name, remembers }
-        : { action: "decline", by: subject, at, reason: press.refuse },
-      person,
-      used?.write,
-    );
+    const approval = await untilStored(async () => {
+      const used = isAccepted
+        ? await this.#use(found, person, press)
+        : undefined;
+      return await store.press(
+        id,
+        isAccepted
+          ? {
+            action: "accept",
+            by: subject,
+            at,
+            passkey: used?.name,
+            remembers,
+          }
+          : { action: "decline", by: subject, at, reason: press.refuse },
+        person,
+        used?.write,
+      );
+    });
     if (approval) return shownOf(approval);
     throw new Error(`No approval waits for ${subject} on this page`);
   }

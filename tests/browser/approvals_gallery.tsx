@@ -163,7 +163,7 @@ export async function approvalsGallery(
       label,
       name: `${index}`.repeat(43),
     }, { tool: "refund", clientName: index === 0 ? "Claude" : longName });
-    await database.commit(write);
+    await database.commit(write!);
   }
 
   const receipts = receiptStore(database, 30 * DAY);

@@ -30,7 +30,11 @@ import {
 import { isPaused } from "../questions/wait_records.ts";
 import { type Approver, isToBeDecided, mayDecide } from "./approver.ts";
 import { callApprovals } from "./approval_store.ts";
-import type { CallApproval, Pressed } from "./call_approval.ts";
+import {
+  type CallApproval,
+  type Pressed,
+  untilStored,
+} from "./call_approval.ts";
 import { type AskedPasskey, challengeOf, passkeysOf } from "./passkeys.ts";
 import { stateOfAskingTask } from "./approval_task.ts";
 import { stepReport } from "./approval_steps.ts";
@@ -43,12 +47,6 @@ const STEPS = {
   refuse: "refused",
   looked: "looked",
 } as const;
-
-/**
- * The maximum number of tries to store an answer. Each fails only because
- * another answer of the same person was stored.
- */
-const MAX_TRIES = 100;
 
 export function approvalEndpoints(services: AccountPageServices) {
   const { baseUrl, clock, database, frame, signedIn } = services;
@@ -230,14 +228,7 @@ export function approvalEndpoints(services: AccountPageServices) {
           used?.write(transaction);
         }, toApprove);
       };
-      let approval = mayCount && await answerOnce();
-      // Another answer may have used the same passkey, or ticked its box.
-      for (let tries = 1; approval === "conflict"; tries++) {
-        if (tries === MAX_TRIES) {
-          throw new HttpError(503, "Too many answers came at once");
-        }
-        approval = await answerOnce();
-      }
+      const approval = mayCount && await untilStored(answerOnce);
       if (approval) {
         const { createdAt, tool, subject: owner, clientName: client } =
           approval;

@@ -52,6 +52,7 @@ import {
   taskBeginning,
 } from "./approval_task.ts";
 import {
+  AnswerConflict,
   type ApprovalPayload,
   type CallApproval,
   MAX_RUNS,
@@ -307,11 +308,11 @@ export function callApprovals(
 
     /**
      * Stores a person's answer, once, and returns the approval. Undefined if
-     * it was answered before or is over, or the person may not answer;
-     * `conflict` if another commit was faster, so that it has to be tried again.
+     * it was answered before or is over, or the person may not answer.
      *
      * @param seen the approval that was signed with a passkey; a later answer
      * is not replaced
+     * @throws {AnswerConflict}
      */
     async press(
       id: string,
@@ -319,7 +320,7 @@ export function callApprovals(
       person: Approver,
       extraWrites: Write = () => {},
       seen?: CallApproval,
-    ): Promise<CallApproval | "conflict" | undefined> {
+    ): Promise<CallApproval | undefined> {
       const approval = await findToPress(id, person, pressed);
       if (!approval || approval.state === "used") return undefined;
       const { subject, payload: { offer }, tool, grantId } = approval;
@@ -355,7 +356,7 @@ export function callApprovals(
           ? ""
           : (seen ?? approval).sealedAnswer,
       );
-      if (!accepted) return "conflict";
+      if (!accepted) throw new AnswerConflict();
       if (!accepted.isAccepted) return undefined;
       return approvalOf(await waits.read(accepted.record));
     },

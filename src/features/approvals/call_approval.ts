@@ -4,6 +4,7 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
+import { HttpError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";
 import type { Wait } from "../questions/waits.ts";
@@ -52,6 +53,36 @@ export type Pressed =
     remembered?: true;
   }
   & ({ action: "accept" } | { action: "decline"; reason: string });
+
+/**
+ * Another answer of the same person was stored first, which used the same
+ * passkey or ticked its box. This one has to be tried again.
+ */
+export class AnswerConflict extends HttpError {
+  constructor() {
+    super(503, "Too many answers came at once");
+  }
+}
+
+/** The maximum number of tries to store an answer. */
+const MAX_TRIES = 100;
+
+/**
+ * Tries to store an answer until no other answer is faster.
+ *
+ * @throws {AnswerConflict} after too many tries
+ */
+export async function untilStored<T>(answer: () => Promise<T>): Promise<T> {
+  for (let tries = 1;; tries++) {
+    try {
+      return await answer();
+    } catch (error) {
+      if (!(error instanceof AnswerConflict) || tries === MAX_TRIES) {
+        throw error;
+      }
+    }
+  }
+}
 
 /** An approval, decrypted. */
 export interface CallApproval extends Omit<Wait, "payload" | "answer"> {

@@ -252,7 +252,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
     { name: "a", label: "private", seconds: 1000 },
     { tool: "read" },
   );
-  await new Database(other).commit(entry);
+  await new Database(other).commit(entry!);
   await accountVault(new Database(other), {
     sealing: keyRing([SECRETS_KEY]),
     idleSeconds: 1000,
