@@ -29,8 +29,28 @@ export const nameOfPerson = ({ subject, identity }: Named) =>
 export const accountOf = ({ subject, identity }: Named) =>
   identity && verifiedAddresses(identity)[0] || subject;
 
+/**
+ * Returns a person's addresses in the form in which they are compared with
+ * another person's.
+ */
 export const emailsOf = ({ identity }: Named) =>
-  identity ? verifiedAddresses(asVerified(identity)) : [];
+  identity ? verifiedAddresses(asVerified(identity)).map(comparable) : [];
+
+/**
+ * Returns the same text for all spellings of an address. It may do so for two
+ * addresses, too: then one person too many may not approve. Operators' rules
+ * are compared without this.
+ */
+function comparable(address: string): string {
+  const text = address.normalize("NFKC").replaceAll(/[\s\p{C}"\\]/gu, "");
+  const [, name, domain] = /^(.*@)?(.*)$/.exec(text)!;
+  // Of the spellings of a domain, the host of a URL is the one in ASCII.
+  const host = URL.parse(`http://${domain}`)?.hostname ?? domain;
+  return lower(name ?? "") + lower(host).replace(/\.+$/, "");
+}
+
+const lower = (text: string) =>
+  text.toUpperCase().toLowerCase().normalize("NFKC");
 
 /**
  * True if a person may approve a call: without a scope, the caller; with a

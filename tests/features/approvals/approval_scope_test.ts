@@ -5,7 +5,12 @@
 import assert from "node:assert/strict";
 import { taskKey } from "../../../src/core/kv/keys.ts";
 import type { Json } from "../../kit/message.ts";
-import { accountOf } from "../../../src/features/approvals/approver.ts";
+import {
+  accountOf,
+  emailsOf,
+  mayDecide,
+} from "../../../src/features/approvals/approver.ts";
+import type { CallApproval } from "../../../src/features/approvals/call_approval.ts";
 import { createServer } from "../../../src/server.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
@@ -25,11 +30,13 @@ import {
   startOAuthServer,
 } from "../../kit/sign_in.ts";
 import {
+  CALL,
   type Call,
   clientOf,
   followTask,
   FORMS,
   linkOf,
+  PAYLOAD,
   press,
 } from "./approving.ts";
 
@@ -271,6 +278,46 @@ Deno.test("an address that is no longer verified, or is another provider's to ve
   const gone = await boss.press(form, "provider", "work");
   await signInAt(two.work.issuer, boss, gone);
   assert.equal((await boss.open(linkOf(called))).status, 404);
+});
+
+Deno.test("mayDecide() knows the caller's address in every spelling", () => {
+  const may = (asks: string, presses: string) => {
+    const identityOf = (email: string) => ({ subject: "1", email });
+    const addresses = emailsOf({ subject: "a", identity: identityOf(asks) });
+    return mayDecide({
+      ...CALL,
+      approval: { ...CALL.approval, scope: "pay:approve" },
+      payload: { ...PAYLOAD, caller: { ...PAYLOAD.caller, addresses } },
+    } as unknown as CallApproval, {
+      subject: "b",
+      identity: identityOf(presses),
+      scopes: ["pay:approve"],
+    });
+  };
+  for (
+    const [one, other] of [
+      ["ann@example.com", "ANN@EXAMPLE.COM"],
+      ["ann@école.fr", "ann@xn--cole-9oa.fr"],
+      ["ann@école.fr", "ann@ÉCOLE.fr"],
+      ["ann@école.fr", "ann@e\u0301cole.fr"],
+      ["ann@straße.de", "ann@xn--strae-oqa.de"],
+      ["strauß@example.com", "STRAUSS@example.com"],
+      ["ann@example.com", "ann@example.com."],
+      ["ann@example.com", "ann@example\u3002com"],
+      ["ann@example.com", " ann@example.com\n"],
+      ["ann@example.com", "a\u200bnn@example.com"],
+      ["ann@example.com", "ａnn@example.com"],
+      ["ann@example.com", '"ann"@example.com'],
+      ["ÉVA@example.com", "e\u0301va@example.com"],
+      ["no address", "NO ADDRESS."],
+    ]
+  ) {
+    assert.equal(may(one, other), false, `${one} ${other}`);
+    assert.equal(may(other, one), false, `${other} ${one}`);
+  }
+  for (const other of ["anne@example.com", "ann@example.org", "ann"]) {
+    assert.equal(may("ann@example.com", other), true, other);
+  }
 });
 
 Deno.test("accountOf() is a verified address, or else the subject", () => {
