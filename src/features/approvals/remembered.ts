@@ -28,7 +28,7 @@ const MAX_REMEMBERED = 50;
  * The maximum number of runs under one remembered approval; the next call asks
  * again.
  */
-const MAX_RUNS = 100;
+export const MAX_REMEMBERED_RUNS = 100;
 
 /**
  * The assumed maximum difference between the clocks of two processes, in
@@ -116,7 +116,7 @@ export function rememberedStore(database: Database) {
     // If the clock was set back, the remembered approval does not count:
     // otherwise it would last longer.
     const isBefore = database.now() < value.at - CLOCK_SECONDS;
-    if (isBefore || value.runs >= MAX_RUNS) return undefined;
+    if (isBefore || value.runs >= MAX_REMEMBERED_RUNS) return undefined;
     const grant = grantId && await findLive(grantId);
     if (grantId && !grant) return undefined;
     const found = { key, value, versionstamp: versionstamp! };

@@ -19,7 +19,7 @@ import {
 import { harmlessLine } from "./approval_page.tsx";
 import { hasOption } from "./passkeys.ts";
 import { NO_WORDS } from "./receipts.ts";
-import { rememberedStore } from "./remembered.ts";
+import { MAX_REMEMBERED_RUNS, rememberedStore } from "./remembered.ts";
 
 const ACTION = "/account/remembered";
 
@@ -61,7 +61,10 @@ export async function rememberedSection(
                 <ClientName name={clientName ?? ""} /> may use{" "}
                 <ToolTitle tool={tool} toolTitle={titleOf(tool)} hasName />{" "}
                 for it until{" "}
-                <FutureTime at={expiresAt} now={now} />. Runs so far: {runs}.
+                <FutureTime at={expiresAt} now={now} />. Runs so far: {runs}
+                {runs < MAX_REMEMBERED_RUNS
+                  ? "."
+                  : ", so the next call asks you."}
               </p>
             </li>
           ))}

@@ -412,6 +412,10 @@ Deno.test("one entry is for a hundred runs, and a person has fifty entries", asy
   }
   assert.equal(texts.filter((text) => text === "refunded").length, 100);
   assert.equal(new Set(ran.map(({ approval }) => approval.id)).size, 101);
+  assert.match(
+    await jo.look(),
+    /Runs so far: 100 ?, so the next call asks you\./,
+  );
   for (let n = 1; n < 50; n++) await remember(jo, call, { buyer: `b${n}` });
   const link = linkOf(await resultOf(call("refund", { buyer: "last" })));
   jo.page = await jo.browser.open(link);
