@@ -14,7 +14,7 @@ import { ServerAccess } from "./access.ts";
 import { parseArguments, parseArgumentsObject } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
 import { CLIENT_NAME } from "./credentials.ts";
-import { Exit, usageFailure, withMcpUrl } from "./failure.ts";
+import { Exit, Failure, usageFailure, withMcpUrl } from "./failure.ts";
 import { finalResult, mayBeTask } from "./handed_over.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { findNamed, Lists } from "./lists.ts";
@@ -172,7 +172,10 @@ export class Command {
       : client;
     const signal = this.#signal;
     const call = { name: target, arguments: args };
-    const result = await caller.request("tools/call", call, { signal });
+    const result = await caller.request("tools/call", call, { signal })
+      .catch((error) => {
+        throw this.#taskId === undefined ? explainCut(error, tool) : error;
+      });
     return await this.#showTool(
       mayBeTask(result, call, tools, client)
         ? await finalResult(result, call, client, this.#options, signal)
@@ -254,4 +257,17 @@ export class Command {
     }
     return parseArguments(words.filter((it) => !isWhole(it)), schema, whole);
   }
+}
+
+/** Explains a call whose connection broke: it may have run all the same. */
+function explainCut(error: unknown, { _meta }: Json): unknown {
+  const { message, cause = error } = error as Error;
+  if (!(cause instanceof TypeError) || /^Nothing listens/.test(message)) {
+    return error;
+  }
+  const again = Object(_meta)["tool-server/approval"] === undefined
+    ? ""
+    : ". The same command tells what came of a run that was approved";
+  const words = `${message}. The call may have run${again}`;
+  return new Failure(words, Exit.server, { cause });
 }

@@ -151,7 +151,7 @@ export class Notices {
     // The address of a page that the person has to open is on a line of its
     // own.
     if (/\nhttps?:\/\/\S+$/.test(statusMessage ?? "")) {
-      this.terminal.report(`It waits for you: ${statusMessage}`);
+      this.terminal.report(`It waits: ${statusMessage}`);
     } else this.terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
 

@@ -30,6 +30,10 @@ interface Asking {
   report(text: string): void;
 }
 
+/** A question that a page keeps also once its call has ended. */
+const PAGE_STAYS =
+  "Its page may still be answered: the same command then goes on. Refuse there what is not wanted";
+
 /**
  * Answers a question, unless it is answered elsewhere first. If standard input
  * has no more lines, the question of a task stays open.
@@ -43,6 +47,7 @@ export async function answer(
   interruption: AbortSignal,
   taskId?: string,
 ): Promise<Json> {
+  const staysOpen = taskId === undefined && question.params.mode === "url";
   const terminal: Asking = {
     report,
     async ask(words, signal) {
@@ -51,7 +56,8 @@ export async function answer(
       throw new Failure(
         "There are no more lines to answer with. " +
           (taskId === undefined
-            ? "The call has ended without an answer"
+            ? "The call has ended without an answer" +
+              (staysOpen ? `. ${PAGE_STAYS}` : "")
             : "The question stays open: answer it with --task " + taskId +
               ", or where the server shows it, as at /account/work"),
         Exit.unanswered,
@@ -59,12 +65,15 @@ export async function answer(
     },
   };
   const { signal } = question;
-  if (!signal) return await answerHere(question, terminal, interruption);
-  const either = AbortSignal.any([interruption, signal]);
+  const either = signal
+    ? AbortSignal.any([interruption, signal])
+    : interruption;
   try {
     return await answerHere(question, terminal, either);
   } catch (error) {
-    if (!interruption.aborted && signal.aborted) {
+    if (interruption.aborted) {
+      if (staysOpen) report(`\n${PAGE_STAYS}.`);
+    } else if (signal?.aborted) {
       const isAnswered = signal.reason?.message === Client.ANSWERED;
       terminal.report(isAnswered ? "\nAnswered on the page." : "");
     }

@@ -226,13 +226,15 @@ export class Client extends Connection {
    * are none. Withdraws questions that the task no longer waits for.
    */
   #openQuestions(
-    { status, inputRequests }: TaskState,
+    { status, inputRequests, result }: TaskState,
     asked: Map<string, AbortController>,
   ): Json | undefined {
     const all = status === "input_required" ? inputRequests as Json : {};
     for (const [key, question] of asked) {
       if (Object.hasOwn(all, key)) continue;
-      const isOver = status === "failed" || status === "cancelled";
+      // The time of the question may be up: the result says so.
+      const isOver = status === "failed" || status === "cancelled" ||
+        Object(result).isError === true;
       question.abort(
         new DOMException(isOver ? "" : Client.ANSWERED, "AbortError"),
       );

@@ -194,6 +194,24 @@ for (const revision of ["2025-11-25", "2026-07-28"]) {
     assert.equal((await at(inRevision("pay"), "n\n")).out, "decline\n");
   });
 
+  Deno.test(`call says in ${revision} that a page which no one answered here may still be answered`, async () => {
+    const stays = /Its page may still be answered: the same command then/;
+    const ended = await at(inRevision("pay"), "");
+    assert.equal(ended.code, 5);
+    assert.match(ended.err, stays);
+    await using server = await serve({ tools });
+    const running = new Running(inRevision("pay", "--url", server.url), {
+      stdin: "",
+      isOpen: true,
+    });
+    await running.reported(/no to decline:/);
+    running.interrupt();
+    const { code, err } = await running.ended;
+    assert.equal(code, 130);
+    assert.match(err, stays);
+    assert.match(err, /Cancelled\n$/);
+  });
+
   Deno.test(`Ctrl+C cancels a call in ${revision}`, async () => {
     await using server = await serve({ tools });
     cancelled.length = 0;
@@ -398,6 +416,60 @@ Deno.test("call goes on when its question is answered elsewhere, and asks the ne
   await running.type("no\n");
   const { code, out, err } = await running.ended;
   assert.deepEqual([code, out], [0, "accept decline\n"], err);
+});
+
+Deno.test("call of a task whose question no one answers in time does not say that someone did", async () => {
+  const question = {
+    method: "elicitation/create",
+    params: { message: "Sure?", requestedSchema: {} },
+  };
+  const result = {
+    content: [{ type: "text", text: "No one approved this in time" }],
+    isError: true,
+  };
+  let isOver = false;
+  await using server = answering((method) => {
+    if (method === "subscriptions/listen") return new Response(null);
+    const state = isOver
+      ? { status: "completed", result }
+      : { status: "input_required", inputRequests: { sure: question } };
+    return { taskId: "t", pollIntervalMs: 100, ...state };
+  });
+  const running = new Running(["--task", "t", "--url", server.url], {
+    stdin: "",
+    isOpen: true,
+  });
+  await running.reported(/to agree/);
+  isOver = true;
+  const { code, err } = await running.ended;
+  assert.equal(code, 1);
+  assert.match(err, /Sure\?[^]*No one approved this in time/);
+  assert.doesNotMatch(err, /Answered/);
+});
+
+Deno.test("call that is cut off says that it may have run, and how to learn of an approved run", async () => {
+  const list = ["plain", "approved"].map((name) => ({
+    name,
+    inputSchema: { type: "object" },
+    ...name === "approved" && { _meta: { "tool-server/approval": "always" } },
+  }));
+  await using server = answering((method) =>
+    method === "tools/list"
+      ? { tools: list }
+      : method === "tools/call"
+      ? new Response(
+        new ReadableStream({ start: (it) => it.error("cut") }),
+        { headers: { "content-type": "text/event-stream" } },
+      )
+      : {}
+  );
+  for (const name of ["plain", "approved"]) {
+    const { code, err } = await call([name, "--url", server.url]);
+    assert.equal(code, 3);
+    assert.match(err, /The call may have run/);
+    const tells = /The same command tells what came of a run that was approved/;
+    assert.equal(tells.test(err), name === "approved");
+  }
 });
 
 Deno.test("call ends when its task is cancelled at a question", async () => {

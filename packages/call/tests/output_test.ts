@@ -26,6 +26,6 @@ Deno.test("Notices shows a state of a task once, and a page that waits for the p
   assert.deepEqual(lines, [
     "[working]",
     "[working] 1 of 2",
-    `It waits for you: ${wait}`,
+    `It waits: ${wait}`,
   ]);
 });
