@@ -117,8 +117,8 @@ export class Client extends Connection {
   /**
    * Waits for the end of a task (MCP 2026-07-28) and answers its questions,
    * unless they are answered elsewhere. If the server has no stream of the
-   * task's changes, or if the stream ends, the state is polled. While no server
-   * responds, each request is repeated for a minute.
+   * task's changes, or if the stream ends, the state is polled. While the server
+   * is away or busy, each request is repeated for a minute.
    *
    * @throws {ServerError} if the task failed
    * @throws {DOMException} `AbortError` if the task was cancelled
@@ -149,8 +149,12 @@ export class Client extends Connection {
         const heard = await this.#hear(taskId, onState, signal);
         if (heard) return heard;
         signal.throwIfAborted();
-        const got = await this.#postToTask("tasks/get", { taskId }, signal);
-        const state = await this.read(got) as TaskState;
+        const [state, got] = await this.#postToTask(
+          "tasks/get",
+          { taskId },
+          async (got) => [await this.read(got) as TaskState, got] as const,
+          signal,
+        );
         const result = onState(state, got);
         if (result) return result;
         await Client.#pause(Number(state.pollIntervalMs) || 1000, signal);
@@ -178,6 +182,7 @@ export class Client extends Connection {
     const response = await this.#postToTask(
       "subscriptions/listen",
       { notifications },
+      (response) => response,
       signal,
     );
     const messages = this.messages(response);
@@ -201,13 +206,25 @@ export class Client extends Connection {
     }
   }
 
-  /** Returns the result of a task if it has one. @throws {ServerError} */
+  /**
+   * Returns the result of a task if it has one.
+   *
+   * @throws {ServerError} if the task failed
+   * @throws {DOMException} `AbortError` if it was cancelled
+   * @throws {Error} if it completed without a result, or has an unknown status
+   */
   #settle(state: TaskState, response: Response): Json | undefined {
     const { taskId } = state;
     this.options.onTask?.(state);
     switch (state.status) {
+      case "working":
+      case "input_required":
+        return undefined;
       case "completed":
-        return state.result as Json;
+        if (typeof state.result === "object" && state.result) {
+          return state.result as Json;
+        }
+        throw new Error("The task has completed without a result");
       case "failed":
         throw Object.assign(
           this.failure(state.error as Message["error"] & Json, response),
@@ -215,6 +232,8 @@ export class Client extends Connection {
         );
       case "cancelled":
         throw new DOMException("The task was cancelled", "AbortError");
+      default:
+        throw new Error("The task has a status that is not known");
     }
   }
 
@@ -257,37 +276,51 @@ export class Client extends Connection {
     const inputResponses = await this.#answerAll(open, signals);
     if (Object.keys(inputResponses).length === 0) return;
     const answers = { taskId, inputResponses };
-    await this.read(await this.#postToTask("tasks/update", answers, signal));
+    await this.#postToTask(
+      "tasks/update",
+      answers,
+      (response) => this.read(response),
+      signal,
+    );
   }
 
+  /** The statuses of a server that is away or busy for now. */
+  static readonly #LATER = [429, 500, 502, 503, 504];
+
   /**
-   * Posts a request, and repeats it while no server responds, because a server
-   * that restarts is back soon.
+   * Posts a request and reads the response. Repeats both for a minute while the
+   * server is away or busy.
    */
-  async #postToTask(
+  async #postToTask<T>(
     method: string,
     params: Json,
+    read: (response: Response) => T | Promise<T>,
     signal?: AbortSignal,
-  ): Promise<Response> {
+  ): Promise<T> {
     const { onAnswering } = this.options;
     let isAnswering = true;
-    for (let left = 60;; left--) {
+    for (let left = 60;;) {
+      let seconds = 1;
       try {
         const response = await this.post(method, params, signal);
-        if (![502, 503, 504].includes(response.status)) {
+        const isLater = Client.#LATER.includes(response.status);
+        if (!isLater || left <= 0) {
+          const got = await read(response);
           if (!isAnswering) onAnswering?.(true);
-          return response;
+          return got;
         }
-        if (left === 0) return response;
         await response.body?.cancel();
+        const after = Number(response.headers.get("retry-after"));
+        if (after > 1) seconds = after;
       } catch (error) {
         signal?.throwIfAborted();
         const { cause = error } = error as Error;
-        if (left === 0 || !(cause instanceof TypeError)) throw error;
+        if (left <= 0 || !(cause instanceof TypeError)) throw error;
       }
       if (isAnswering) onAnswering?.(false);
       isAnswering = false;
-      await Client.#pause(1000, signal);
+      await Client.#pause(seconds * 1000, signal);
+      left -= seconds;
     }
   }
 

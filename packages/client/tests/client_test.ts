@@ -330,16 +330,28 @@ Deno.test("request() rejects with the signal's reason, though its task cannot be
   );
 });
 
+/** Throws in place of a first value. */
+// deno-lint-ignore require-yield
+async function* failing(error: Error): AsyncGenerator<Uint8Array> {
+  throw await error;
+}
+
 Deno.test("Client follows a task through a restart of its server", async () => {
   const { setTimeout } = globalThis;
   globalThis.setTimeout =
     ((run: () => void) => setTimeout(run, 0)) as typeof setTimeout;
+  const status = (status: number) => () =>
+    Promise.resolve(new Response("", { status }));
+  const cut = () =>
+    Promise.resolve(
+      new Response(ReadableStream.from(failing(new TypeError("cut")))),
+    );
   const away = [
     () => Promise.reject(new TypeError("refused")),
     () => Promise.reject(new Error("words", { cause: new TypeError("cut") })),
-    ...[502, 503, 504].map((status) => () =>
-      Promise.resolve(new Response("", { status }))
-    ),
+    status(429),
+    ...[status(500), cut, status(502)],
+    ...[status(503), cut, status(504)],
   ];
   const posted: string[] = [];
   const states = ["input_required", "completed"];
@@ -363,8 +375,8 @@ Deno.test("Client follows a task through a restart of its server", async () => {
       async fetch(request) {
         const { id, method } = await request.json();
         posted.push(method);
-        // Each method meets a server that is away twice before it is back.
-        const isAway = posted.filter((it) => it === method).length <= 2;
+        // Each method fails three times before the server is back.
+        const isAway = posted.filter((it) => it === method).length <= 3;
         return await (isAway && away.shift()?.()) || answers[method](id);
       },
       onQuestion: () => ({ roots: [++asked] }),
@@ -378,6 +390,45 @@ Deno.test("Client follows a task through a restart of its server", async () => {
   // For each of the three methods: no server responds, then one does.
   assert.deepEqual(told, [false, true, false, true, false, true]);
 });
+
+Deno.test("Client waits as long as a busy server says before it looks at a task again", async () => {
+  const { setTimeout } = globalThis;
+  const waits: number[] = [];
+  globalThis.setTimeout = ((run: () => void, milliseconds: number) => {
+    waits.push(milliseconds);
+    return setTimeout(run, 0);
+  }) as typeof setTimeout;
+  try {
+    const busy = ["20", "3600", "1"];
+    const client = clientOf({
+      "subscriptions/listen": () => streamOf(""),
+      "tasks/get": () =>
+        new Response("", {
+          status: 429,
+          headers: { "retry-after": busy.shift()! },
+        }),
+    });
+    await assert.rejects(client.follow({ taskId: "t" }), { status: 429 });
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  assert.deepEqual(waits, [20_000, 60_000]);
+});
+
+for (
+  const [what, state] of [
+    ["completed without a result", { status: "completed" }],
+    ["a status that is not known", { status: "paused" }],
+  ] as const
+) {
+  Deno.test(`Client gives up a task that has ${what}`, async () => {
+    const client = clientOf({
+      "subscriptions/listen": () => streamOf(""),
+      "tasks/get": (id) => answerTo(id, { taskId: "t", ...state }),
+    });
+    await assert.rejects(client.follow({ taskId: "t" }), new RegExp(what));
+  });
+}
 
 Deno.test("Client gives up a task whose server does not come back", async () => {
   const { setTimeout } = globalThis;

@@ -112,6 +112,13 @@ class Call {
   #left = allowance();
   /** True if the server may have executed the call. */
   #isSent = false;
+  /** True if the server answered the call itself with a status of success. */
+  #isTaken = false;
+  /**
+   * True once a request followed such an answer: to answer a question, or to
+   * look at the task that the call became.
+   */
+  #isBegun = false;
   /** True if a refusal of the session may come from the tool. */
   #isDoubtful = false;
 
@@ -142,11 +149,12 @@ class Call {
       // Requests before the call do not reduce its allowance.
       this.#left = allowance(this.asked.options.maxBytes);
       this.#isSent = true;
+      this.#isTaken = this.#isBegun = false;
       try {
         const result = await client.request("tools/call", params, { signal });
         return parseResult(result, this.#title, this.given);
       } catch (error) {
-        if (isAgain) throw error;
+        if (isAgain || this.#isBegun) throw error;
         // Nothing was executed: a header is missing, the session has ended, or
         // the revision is no longer spoken.
         const { code, isOfRequest } = error as Partial<ServerError>;
@@ -192,6 +200,7 @@ class Call {
   async #fetch(request: Request): Promise<Response> {
     const { send } = this.target;
     const { method, headers } = request;
+    this.#isBegun ||= this.#isTaken;
     // A string can be sent again with a new token; a stream could not.
     const body = method === "POST" ? await request.text() : undefined;
     // `notifications/cancelled` is sent after the call has ended here, so it
@@ -203,11 +212,14 @@ class Call {
     const isSafe = !this.#isSent;
     const init = { method, headers, body, signal, maxBytes, isSafe };
     const response = await send(request.url, init);
+    this.#isTaken ||= this.#isSent && response.ok;
     if (response.status === 401) {
       await response.body?.cancel();
+      const what = "does not take the person's account now";
+      if (this.#isBegun) throw this.failure(what);
       throw new ToolError(
-        `${this.#title} does not take the person's account any more: call ` +
-          "the tool again, and they can connect it again.",
+        `${this.#title} ${what}: call the tool again. If the person is not ` +
+          "asked to connect it then, they can replace it on their account page.",
       );
     }
     return this.#counted(response);
@@ -261,24 +273,32 @@ class Call {
    */
   inWords(error: unknown): unknown {
     if (error instanceof ToolError) return error;
-    const { code, message } = error as Partial<ServerError>;
+    if (error instanceof DOMException && error.name === "AbortError") {
+      return this.failure("has cancelled the call", { cause: error });
+    }
+    const { code, message, taskId } = error as Partial<ServerError>;
     const plain = (most: number) =>
       inPlainText(message ?? error, most, this.given);
     const status = httpStatusOf(error) ?? 0;
     const options = { cause: new Error(plain(300)) };
     if (typeof code === "number" && error instanceof Error) {
       const words = `refused the call (${code}): ${plain(1000)}`;
-      return status >= 500 || this.#isDoubtful
+      // The error of a task is the end of its run.
+      const isOpen = this.#isBegun && taskId === undefined;
+      return isOpen || isLate(status) || this.#isDoubtful
         ? this.failure(words)
         : new ToolError(`${this.#title} ${words}`);
     }
-    if (status >= 500) return this.failure(`answered ${status}`, options);
-    // A refused request was not executed.
-    if (status >= 400) this.#isSent = false;
+    if (isLate(status)) return this.failure(`answered ${status}`, options);
+    // A call that was refused at once was not executed.
+    if (status >= 400 && !this.#isBegun) this.#isSent = false;
     return status === 403
-      ? new ToolError(`${this.#title} does not allow this.`)
+      ? this.failure("does not allow this")
       : status === 429
-      ? this.failure("answered 429: try again later", options)
+      ? this.failure(
+        this.#isBegun ? "answered 429" : "answered 429: try again later",
+        options,
+      )
       : this.failure("gave an answer that is of no use", options);
   }
 
@@ -320,6 +340,13 @@ class Call {
 }
 
 /**
+ * True for a status with which a server, or a proxy before it, may answer a
+ * request that is executed all the same.
+ */
+const isLate = (status: number) =>
+  status >= 500 || status === 408 || status === 499;
+
+/**
  * True if the server refused a request's session or revision, and so did not
  * execute the request. Many servers say so only in the text of a 400.
  */
@@ -337,7 +364,7 @@ function isConnectionRefusal(
     ? Array.isArray(Object(data).supported)
     : (code === undefined || code === RpcCode.badRequest ||
       code === RpcCode.invalidRequest) &&
-      /session id|not initialized|protocol version/i.test(`${text}`);
+      /\bsession\b|not initialized|protocol version/i.test(`${text}`);
 }
 
 /**

@@ -446,33 +446,128 @@ for (
   });
 }
 
-Deno.test("a task of a 2026 server is followed to its end", async () => {
-  await using service = new McpService();
-  service.tools.long = () => ({
-    resultType: "task",
-    taskId: "t1",
-    status: "working",
-    createdAt: new Date().toISOString(),
-    ttlMs: null,
-    pollIntervalMs: 100,
-  });
+/** Makes a tool that begins a task, and what answers each look at the task. */
+function beginning(
+  service: McpService,
+  look: (id: unknown) => Response | Json,
+): { begun: number } {
+  const counts = { begun: 0 };
+  service.tools.long = () => {
+    counts.begun++;
+    return {
+      resultType: "task",
+      taskId: "t1",
+      status: "working",
+      createdAt: new Date().toISOString(),
+      ttlMs: null,
+    };
+  };
   service.answer = async (request, path) => {
     if (path !== "/mcp" || request.method !== "POST") return undefined;
     const { id, method } = await request.clone().json();
     if (method === "subscriptions/listen") {
       return events({ id, error: { code: -32601, message: "none" } });
     }
-    return method === "tasks/get"
-      ? Response.json({
-        jsonrpc: "2.0",
-        id,
-        result: { taskId: "t1", status: "completed", result: TEXT("at last") },
-      })
-      : undefined;
+    if (method !== "tasks/get") return undefined;
+    const answer = look(id);
+    return answer instanceof Response
+      ? answer
+      : Response.json({ jsonrpc: "2.0", id, ...answer });
   };
+  return counts;
+}
+
+Deno.test("a task of a 2026 server is followed to its end", async () => {
+  await using service = new McpService();
+  beginning(service, () => ({
+    result: { taskId: "t1", status: "completed", result: TEXT("at last") },
+  }));
   const { server, client } = await started(service);
   await using _ = server;
   assert.equal(await callThrough(client, "long"), "at last");
+});
+
+Deno.test("a task that fails there has the words of its end", async () => {
+  await using service = new McpService();
+  const error = { code: -32000, message: "Out of tea" };
+  beginning(service, () => ({
+    result: { taskId: "t1", status: "failed", error },
+  }));
+  const { server, client } = await started(service);
+  await using _ = server;
+  assert.equal(
+    await callThrough(client, "long"),
+    "Other refused the call (-32000): Out of tea",
+  );
+});
+
+const BAD = { status: 400 };
+for (
+  const [what, look] of [
+    ["no session", (id) =>
+      Response.json({
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32000, message: `No session for ${id}` },
+      }, BAD)],
+    ["another generation", (id) =>
+      Response.json({
+        jsonrpc: "2.0",
+        id,
+        error: {
+          code: -32022,
+          message: "Unsupported",
+          data: { supported: ["2025-11-25"] },
+        },
+      }, BAD)],
+    ["no such task", () => ({ error: { code: -32602, message: "No task" } })],
+    ["401", () => new Response("", { status: 401 })],
+    ["403", () => new Response("", { status: 403 })],
+    ["404", () => new Response("", { status: 404 })],
+    ["a cancelled task", () => ({
+      result: { taskId: "t1", status: "cancelled" },
+    })],
+    ["a task without a result", () => ({
+      result: { taskId: "t1", status: "completed" },
+    })],
+  ] as [string, (id: unknown) => Response | Json][]
+) {
+  Deno.test(`a call that became a task is not sent again, and may have been done, if the look at it gives ${what}`, async () => {
+    await using service = new McpService();
+    const counts = beginning(service, look);
+    const { server, client } = await started(service);
+    await using _ = server;
+    const said = await callThrough(client, "long");
+    assert.match(said, /^Other .*It may have been done/s);
+    assert.doesNotMatch(said, /again|later|\(20\)/);
+    assert.equal(counts.begun, 1);
+  });
+}
+
+for (const status of [408, 499]) {
+  Deno.test(`a call that is answered ${status} may have been done`, async () => {
+    await using service = new McpService();
+    service.tools.act = () => new Response("", { status });
+    const { server, client } = await started(service);
+    await using _ = server;
+    assert.match(
+      await callThrough(client, "act"),
+      new RegExp(`answered ${status}\\. It may have been done`),
+    );
+  });
+}
+
+Deno.test("a 2025 call that takes no answer any more may have been done", async () => {
+  await using service = new McpService("2025");
+  service.tools.asks = () => events({ id: "ask", method: "ping" });
+  const { server, client } = await started(service);
+  await using _ = server;
+  service.answer = async (request) => {
+    const isAnswer = (await request.clone().text()).includes('"id":"ask"');
+    return isAnswer ? new Response("", { status: 401 }) : undefined;
+  };
+  const said = await callThrough(client, "asks");
+  assert.match(said, /does not take the person's account now\. It may have/);
 });
 
 Deno.test("known kinds of content come back, without _meta and other blocks", async () => {
@@ -546,7 +641,10 @@ Deno.test("an account that the server takes no more is asked for again", async (
     grant.isEnded = true;
     grant.access.clear();
   }
-  assert.match(await callThrough(client, "who"), /connect it again/);
+  assert.match(
+    await callThrough(client, "who"),
+    /not asked to connect it then/,
+  );
   assert.match(await callThrough(client, "who"), /has not connected Other/);
   assert.match(asked[0].url, /\/connect\/crm/);
 });
