@@ -145,9 +145,17 @@ export function approvalGate(
       }),
     });
     const asking = CallContext.askingOf(context);
-    const verdict = await work.authorCode!.wait(
-      asking.onPage<Verdict>(visit, QUESTION),
-    );
+    let verdict: Verdict;
+    try {
+      verdict = await work.authorCode!.wait(
+        asking.onPage<Verdict>(visit, QUESTION),
+      );
+      if (visit.hasBegun) context.signal.throwIfAborted();
+    } catch (error) {
+      // The run is not called, but may be stored as begun.
+      await visit.leave();
+      throw error;
+    }
     switch (verdict.action) {
       case "accept":
       case "collected":

@@ -12,7 +12,7 @@ import type {
   Write,
 } from "../../core/kv/database.ts";
 import { waitKey } from "../../core/kv/keys.ts";
-import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
+import { untilReachable } from "../../core/kv/operations.ts";
 import {
   type ApprovalState,
   bytesOf,
@@ -22,12 +22,7 @@ import {
   type WaitRecord,
   waitSeals,
 } from "../questions/wait_record.ts";
-import {
-  type TakenWait,
-  type Wait,
-  type Waiting,
-  waitStore,
-} from "../questions/waits.ts";
+import { type Wait, type Waiting, waitStore } from "../questions/waits.ts";
 import {
   progressReceipt,
   receiptIdOf,
@@ -54,6 +49,7 @@ import {
 import {
   AnswerConflict,
   type ApprovalPayload,
+  type BegunRun,
   type CallApproval,
   MAX_RUNS,
   type Pressed,
@@ -388,7 +384,7 @@ export function callApprovals(
       approval: CallApproval,
       reference: string,
       ifCut: string,
-    ): Promise<Pick<TakenWait, "release"> | undefined> {
+    ): Promise<BegunRun | undefined> {
       const begunAt = database.now();
       const receipt = receiptOf(approval);
       const write = await receipts.progressing(receipt, {
@@ -412,16 +408,17 @@ export function callApprovals(
         };
       }, (transaction) => [write, task, last].forEach((it) => it(transaction)));
       return taken && {
-        async release() {
-          if (runs >= MAX_RUNS) {
+        async release(hasRun = true) {
+          const isUnused = !hasRun && runs === 1;
+          if (!isUnused && runs >= MAX_RUNS) {
             await endRun(approval, "asked");
             return false;
           }
-          // Before the next run can begin, which writes the same receipt.
-          await bestEffort(() =>
-            progressReceipt(database, receipt, { outcome: "asked" })
-          );
-          return await taken.release();
+          const progress = isUnused
+            ? { begunAt: undefined, reference: undefined }
+            : { outcome: "asked" as const };
+          const writing = () => receipts.progressing(receipt, progress);
+          return await taken.release(writing, isUnused);
         },
       };
     },

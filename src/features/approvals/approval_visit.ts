@@ -13,13 +13,14 @@ import type { Place } from "../../core/mcp/exchange/limits.ts";
 import type { OpenPage, PagesOf, Work } from "../../core/mcp/exchange/work.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
 import type { WaitPages } from "../questions/page_questions.ts";
 import {
   type ApprovalState,
   isOpenRun,
   type WaitRecord,
 } from "../questions/wait_record.ts";
-import type { TakenWait, Waiting } from "../questions/waits.ts";
+import type { Waiting } from "../questions/waits.ts";
 import {
   askingWords,
   begunIfCut,
@@ -28,7 +29,11 @@ import {
 } from "./approval_content.ts";
 import type { CallApprovals } from "./approval_store.ts";
 import { isTakenBack } from "./approver.ts";
-import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
+import type {
+  ApprovalPayload,
+  BegunRun,
+  CallApproval,
+} from "./call_approval.ts";
 import { type ReportStep, runAndCaller } from "./approval_steps.ts";
 import type { RememberOffer } from "./remembered.ts";
 
@@ -67,7 +72,9 @@ const END_MILLISECONDS = 20_000;
 const PLACE_MILLISECONDS = 1000;
 
 export class ApprovalVisit implements PagesOf<Verdict> {
-  #begun?: Pick<TakenWait, "release">;
+  #begun?: BegunRun;
+  #isLeft = false;
+  #ifNotBegun?: string;
   #approval?: CallApproval;
   #made?: Promise<ApprovalPayload>;
 
@@ -346,10 +353,16 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     }
     if (!this.#isDurable) {
       this.#begun ??= await this.#begin(approval);
+      if (this.#isLeft) {
+        await this.leave();
+        throw new ToolError("The call is over, and nothing was run.");
+      }
       if (!this.#begun) {
         return await this.#otherOpenRun(approval);
       }
-      work.putBack = () => this.#begun!.release();
+      this.#ifNotBegun = work.ifCut;
+      const begun = this.#begun;
+      work.putBack = () => begun.release();
       work.ifCut = begunIfCut(this.#addressOf(approval));
     }
     this.#approval = approval;
@@ -358,6 +371,26 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const receipt = approvals.receiptOf(approval);
     const approved = { id, by, at, ...remembered && { remembered } };
     return { action: "accept", approved, input, receipt };
+  }
+
+  /** True if this visit has stored that a run begins. */
+  get hasBegun(): boolean {
+    return this.#begun !== undefined;
+  }
+
+  /**
+   * Puts the approval back if its run is not called after all. Also does so for
+   * a run that only begins later, because the call ended meanwhile.
+   */
+  async leave(): Promise<void> {
+    const { work, of: { place } } = this;
+    const begun = this.#begun;
+    this.#isLeft = true;
+    this.#begun = undefined;
+    place?.leave();
+    if (!begun) return;
+    work.ifCut = this.#ifNotBegun;
+    await bestEffort(() => begun.release(false));
   }
 
   /** Finds a run of another approval of the same call, without a known end. */

@@ -92,3 +92,13 @@ export interface CallApproval extends Omit<Wait, "payload" | "answer"> {
   /** The stored, encrypted answer; only for the approval's page. */
   sealedAnswer?: string;
 }
+
+/** A run that is stored as begun. */
+export interface BegunRun {
+  /**
+   * Puts the approval back, for another run.
+   *
+   * @param hasRun false if the run was never called
+   */
+  release(hasRun?: boolean): Promise<boolean>;
+}

@@ -43,8 +43,11 @@ export interface TakenWait {
   answer: JsonObject;
   /**
    * Puts the answer back. Returns false if a person or a later call was faster.
+   *
+   * @param writing makes more writes of the same commit
+   * @param isUnused true if nothing was done with the answer
    */
-  release(): Promise<boolean>;
+  release(writing?: () => Promise<Write>, isUnused?: boolean): Promise<boolean>;
 }
 
 export function waitAnswers(
@@ -173,7 +176,7 @@ export function waitAnswers(
       const found = await database.find<WaitRecord>(key);
       const answer = found && await openPart(found, "answer");
       if (!answer || !await isToBeTaken(database, found)) return undefined;
-      const { value } = found;
+      const { value, value: { expiresAt } } = found;
       const used = use(value);
       const taken = await database.replace(
         found,
@@ -183,22 +186,26 @@ export function waitAnswers(
       if (!taken) return undefined;
       return {
         answer,
-        async release() {
-          try {
+        async release(writing, isUnused = false) {
+          const back = isUnused ? value : { ...used, expiresAt };
+          const release = async (
+            transaction: Transaction,
+            { versionstamp }: Entry<WaitRecord>,
+          ) => {
+            // The wait was erased meanwhile, or has ended with its grant.
+            if (versionstamp !== taken.versionstamp) return false;
             const pointer = await database.get<Pointer>(value.askerKey);
             // The asking call or task has another wait by now.
             if (pointer.versionstamp !== taken.versionstamp) return false;
-            return await database.commit((transaction) => {
-              // The commit fails if the wait was erased meanwhile, or has ended
-              // with its grant.
-              transaction.check(taken, pointer);
-              const { expiresAt } = value;
-              putWait(transaction, key, {
-                ...used,
-                state: "answered",
-                expiresAt,
-              });
-            }) !== undefined;
+            putWait(transaction.check(pointer), key, {
+              ...back,
+              state: "answered",
+            });
+            (await writing?.())?.(transaction);
+            return true;
+          };
+          try {
+            return await database.change(key, release);
           } catch (error) {
             if (error instanceof StorageError) database.giveUp(taken);
             throw error;
