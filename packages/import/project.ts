@@ -40,7 +40,7 @@ export const sayAnotherSource = (
   `same API, add --as ${service}, else --as another name.`;
 
 /** Matches the name of a tool in any module. */
-const TOOL = /\btool\(\{\s*name: "([\w.-]+)"/g;
+const TOOL = /\btool\(\{\s*name: ["']([\w.-]+)["']/g;
 
 /** A formatted file to write. */
 export type NewFile = Omit<ImportedFile, "isChanged">;
@@ -244,8 +244,8 @@ export class ImportProject {
 
   /** Reads the module that lists the tools, or makes it. */
   async #list(): Promise<string> {
-    return await this.#read(this.path("tools", "mod.ts")) ??
-      this.#own(emptyList("tool"));
+    const list = await this.#read(this.path("tools", "mod.ts"));
+    return list?.replaceAll("\r\n", "\n") ?? this.#own(emptyList("tool"));
   }
 
   /**
@@ -253,7 +253,7 @@ export class ImportProject {
    */
   async absent(): Promise<string[]> {
     const list = await this.#list();
-    return [...list.matchAll(/^import .* from "\.\/([\w-]+\.ts)";$/gm)]
+    return [...list.matchAll(/^import .* from ["']\.\/([\w-]+\.ts)["'];?$/gm)]
       .map(([, name]) => name)
       .filter((name) => !this.has(this.path("tools", name)));
   }
@@ -285,7 +285,9 @@ export class ImportProject {
     names: readonly string[],
   ): Promise<{ unlisted: string[]; list?: NewFile }> {
     const before = await this.#list();
-    const unlisted = names.filter((it) => !before.includes(`"./${it}.ts"`));
+    const unlisted = names.filter((it) =>
+      !before.includes(`"./${it}.ts"`) && !before.includes(`'./${it}.ts'`)
+    );
     let text: string | undefined = before;
     for (const name of unlisted) text &&= listDefinition("tool", text, name);
     if (text === undefined || unlisted.length === 0) return { unlisted };

@@ -161,6 +161,40 @@ Deno.test("import again changes nothing, and says so with --check", async () => 
   assert.deepEqual(checked, { code: 0, said: "Nothing has changed." });
 });
 
+Deno.test("import lists each tool once where the project is formatted otherwise", async () => {
+  await using trial = await Trial.start();
+  const fmt = { singleQuote: true, semiColons: false };
+  await Deno.writeTextFile(`${trial.root}/deno.json`, JSON.stringify({ fmt }));
+  await trial.import(TEA);
+  const list = await trial.read("tools/mod.ts");
+  assert.match(list, /from '.\/pour_cup.ts'\n/);
+  const checked = await trial.import(TEA, ["--check"]);
+  assert.deepEqual(checked, { code: 0, said: "Nothing has changed." });
+  await trial.import(TEA, []);
+  assert.equal(await trial.read("tools/mod.ts"), list);
+  await trial.remove("tools/pour_cup.ts");
+  await trial.remove("tools/pour_cup_test.ts");
+  const { said } = await trial.import(TEA, ["--check"]);
+  assert.match(said, /tools\/mod\.ts imports pour_cup\.ts, which is not there/);
+  const own = "export default tool({ name: 'pour_cup' })";
+  await Deno.writeTextFile(`${trial.root}/tools/own.ts`, own);
+  await trial.import(TEA, ["--pick", "pourCup"]);
+  assert.ok((await trial.files("tools")).includes("pour_cup_tea_shop.ts"));
+});
+
+Deno.test("import lists a tool in a list with the line ends of Windows", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA, ["--pick", "listCups"]);
+  const list = await trial.read("tools/mod.ts");
+  await Deno.writeTextFile(
+    `${trial.root}/tools/mod.ts`,
+    list.replaceAll("\n", "\r\n"),
+  );
+  const { said } = await trial.import(TEA, ["--pick", "pourCup"]);
+  assert.doesNotMatch(said, /changed by hand/);
+  assert.match(await trial.read("tools/mod.ts"), /= \[listCups, pourCup\];/);
+});
+
 /** The document with another description of an operation. */
 function described(description: string) {
   const changed = structuredClone(TEA);
