@@ -340,17 +340,21 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * Runs a request, and deletes our registration if the authorization server no
-   * longer knows it.
+   * Runs a request, and deletes our registration if the authorization server
+   * goes on not knowing it.
    */
   async #forgetting<T>(by: Issuance, act: () => Promise<T>): Promise<T> {
     try {
-      return await act();
+      const done = await act();
+      this.#registrations.accept(by);
+      return done;
     } catch (error) {
       const isUnknown = error instanceof UpstreamError &&
         error.code === "invalid_client";
       if (!isUnknown || this.#ownAt(by)) throw error;
-      await this.#registrations.forget(by);
+      const isGone = await this.#registrations.refuse(by);
+      // Without the code: no operator has to set anything.
+      if (!isGone) throw misbehaved(error.message);
       throw this.#dead();
     }
   }

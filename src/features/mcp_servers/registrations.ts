@@ -5,6 +5,7 @@
  * @see RFC 7591
  * @module
  */
+import { LatestMap } from "../../core/cache.ts";
 import type { Expiring } from "../../core/kv/database.ts";
 import { isFound } from "../../core/kv/database.ts";
 import { mcpClientKey } from "../../core/kv/keys.ts";
@@ -27,12 +28,22 @@ const KEPT_SECONDS = 365 * 86_400;
  */
 const MARGIN_SECONDS = 86_400;
 
+/**
+ * The time between two refusals of a client, with no success between, after
+ * which its registration counts as deleted there: one may be a moment's fault.
+ */
+const REFUSED_MILLISECONDS = 60_000;
+
 const MAX_CHARACTERS = 4000;
 
 /** An authorization server, and our redirect URI there. */
 export interface RegistrationId {
   issuer: string;
   redirectUri: string;
+}
+
+interface ClientPlace extends RegistrationId {
+  clientId: string;
 }
 
 interface RegistrationRecord extends Expiring, Sealed {}
@@ -53,6 +64,8 @@ export interface RegisteredClient extends AccountApplication {
 export function registrationStore(server: OpenedServer) {
   const { database, config } = server;
   const making = new Map<string, Promise<RegisteredClient>>();
+  /** The times of the first refusals of clients, by `performance.now()`. */
+  const refused = new LatestMap<number>();
   const nameOf = ({ issuer, redirectUri }: RegistrationId) =>
     JSON.stringify(["mcp client", issuer, redirectUri]);
 
@@ -132,15 +145,29 @@ export function registrationStore(server: OpenedServer) {
       return await made;
     },
 
-    /** Deletes a registration that the authorization server no longer knows. */
-    async forget(id: RegistrationId & { clientId: string }): Promise<void> {
+    /** Notes that the authorization server knows a client. */
+    accept({ clientId, ...id }: ClientPlace): void {
+      refused.delete(`${nameOf(id)}\n${clientId}`);
+    },
+
+    /**
+     * Notes that the authorization server does not know a client. Deletes its
+     * registration, and returns true, if it goes on so.
+     */
+    async refuse({ clientId, ...id }: ClientPlace): Promise<boolean> {
+      const name = `${nameOf(id)}\n${clientId}`;
+      const since = refused.get(name) ?? performance.now();
+      refused.set(name, since);
+      if (performance.now() - since < REFUSED_MILLISECONDS) return false;
       const key = mcpClientKey(nameOf(id));
       const entry = await database.get<RegistrationRecord>(key);
       const found = await kept(id);
-      if (found?.clientId !== id.clientId) return;
-      await database.commit((transaction) =>
-        transaction.check(entry).expire(key)
-      );
+      if (found?.clientId === clientId) {
+        await database.commit((transaction) =>
+          transaction.check(entry).expire(key)
+        );
+      }
+      return true;
     },
   };
 }

@@ -28,6 +28,7 @@ import {
 } from "../../kit/mcp_through.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import type { OAuthServer } from "../../kit/sign_in.ts";
+import { MovedTime } from "../../kit/fake_time.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { until } from "../../kit/wait.ts";
 
@@ -412,21 +413,44 @@ Deno.test("an answer without iss is refused where the server promises one", asyn
   assert.deepEqual(service.forms, []);
 });
 
-Deno.test("a registration that is not known there any more is made anew", async () => {
+Deno.test("a registration that is not known there for a minute is made anew", async () => {
+  using time = new MovedTime();
   await using service = new McpService();
   await using server = await startThrough(service);
   await connectThere(server, service);
   const call = await clientOf(server, "2026");
+  const through = () => call("through", { tool: "who" });
   service.clientId = "another";
   for (const grant of service.grants) grant.access.clear();
-  assert.match(
-    await textOf(call("through", { tool: "who" })),
-    /not asked to connect it then/,
-  );
-  const link = linkOf(await resultOf(call("through", { tool: "who" })));
+  assert.match(await textOf(through()), /give access now: try again/);
+  time.tick(61);
+  assert.match(await textOf(through()), /not asked to connect it then/);
+  const link = linkOf(await resultOf(through()));
   await connectThere(server, service, { link });
   assert.equal(service.registered.length, 2);
-  assert.equal(await textOf(call("through", { tool: "who" })), "ada@acme");
+  assert.equal(await textOf(through()), "ada@acme");
+});
+
+Deno.test("no account is lost to refusals of our client with a success between", async () => {
+  using time = new MovedTime();
+  await using service = new McpService();
+  await using server = await startThrough(service);
+  await connectThere(server, service);
+  await connectThere(server, service, { as: "43", account: "bob@acme" });
+  const ada = await hearing(server, { as: "42" });
+  const bob = await hearing(server, { as: "43" });
+  const { clientId } = service;
+  for (let round = 0; round < 3; round++) {
+    service.clientId = "another";
+    for (const grant of service.grants) grant.access.clear();
+    assert.match(await callThrough(ada, "who"), /give access now: try again/);
+    service.clientId = clientId;
+    assert.equal(await callThrough(bob, "who"), "bob@acme");
+    time.tick(61);
+    assert.equal(await callThrough(ada, "who"), "ada@acme");
+    time.tick(61);
+  }
+  assert.equal(service.registered.length, 1);
 });
 
 Deno.test("new tokens that are too long are refused, and revoked", async () => {
