@@ -72,6 +72,10 @@ const TOOL_NAME = /(?<=^export default tool\(\{\n {2}name: ")[\w.-]+(?=",$)/m;
 /** Returns the name of the tool that a file declares. */
 export const toolNameIn = (text: string) => TOOL_NAME.exec(text)?.[0];
 
+/** Matches a string, or a space or a last comma outside of one. */
+const SPACE =
+  /((["'])(?:\\.|(?!\2)[^\\\n])*\2|`(?:\\[^]|[^`\\])*`)|\s+|,(?=\s*[)\]}])/g;
+
 /**
  * Returns a text without the names that its author may change, which are those
  * of the tool, of its file and of its constant in the test, and without what
@@ -82,7 +86,7 @@ function withoutNames(text: string): string {
     .replace(/^import \w+ from "\.\/[\w-]+\.ts";$/m, "")
     .replaceAll(/(?<=\btools: \[|\.call\(\s*)\w+/g, "")
     .replace(/(?<=^Deno\.test\(\s*")[\w.-]+/m, "")
-    .replaceAll(/\s+|,(?=\s*[)\]}])/g, "");
+    .replaceAll(SPACE, "$1");
 }
 
 /** Adapts the imports of a file to a clone, whose own folders are in `src/`. */

@@ -1,4 +1,4 @@
-// Imported: bookings GET /bookings 2a25810c7928
+// Imported: bookings GET /bookings 1ece4706b010
 import { tool, z } from "@tool-server/tool-server";
 import { callApi } from "@tool-server/tool-server/api";
 import { bookings } from "../services/bookings.ts";

@@ -252,6 +252,21 @@ Deno.test("import leaves alone what its author has changed, unless the document 
   assert.match(await trial.read("tools/list_cups.ts"), /"List cups"/);
 });
 
+Deno.test("import sees a change of only the spaces in a string, by the author or the document", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const changed = described("Lists the cups of a tea, newestfirst.");
+  const { said } = await trial.import(changed, ["--check"]);
+  assert.match(said, /\+ .*newestfirst/);
+  await trial.edit("tools/list_cups.ts", '"List cups"', '"Listcups"');
+  assert.match((await trial.import(changed, [])).said, /Not written/);
+  assert.match(await trial.read("tools/list_cups.ts"), /"Listcups"/);
+  await trial.edit("tools/pour_cup.ts", "run: (", "run:   (");
+  const other = structuredClone(TEA);
+  other.paths["/teas/{tea-id}/cups"].post.summary = "Pour one";
+  assert.match((await trial.import(other, [])).said, /Changed.*pour_cup\.ts/);
+});
+
 Deno.test("import keeps what its author saves while it asks", async () => {
   await using trial = await Trial.start();
   await trial.import(TEA, ["--pick", "listCups"]);
