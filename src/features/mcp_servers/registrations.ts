@@ -20,7 +20,7 @@ import type { Sealed } from "../../core/crypto/sealing.ts";
 import type { AccountApplication } from "../accounts/account_quirks.ts";
 import { accountsOf } from "../accounts/server_accounts.ts";
 
-/** The seconds for which a registration is stored. */
+/** The seconds after its last use for which a registration is stored. */
 const KEPT_SECONDS = 365 * 86_400;
 
 /**
@@ -59,6 +59,8 @@ interface Registry {
 /** A client, with the scopes for which it was registered. */
 export interface RegisteredClient extends AccountApplication {
   scopes?: readonly string[];
+  /** The time at which its secret counts as expired, if it expires. */
+  endsAt?: number;
 }
 
 export function registrationStore(server: OpenedServer) {
@@ -74,14 +76,22 @@ export function registrationStore(server: OpenedServer) {
   ): Promise<RegisteredClient | undefined> {
     const { sealing } = accountsOf(server);
     const name = nameOf(id);
-    const entry = await database.get<RegistrationRecord>(mcpClientKey(name));
+    const key = mcpClientKey(name);
+    const entry = await database.get<RegistrationRecord>(key);
     if (!isFound(entry)) return undefined;
     const { sealed, keyId } = entry.value;
     const text = await sealing!.unseal({ sealed, keyId });
     // A record that was moved to another database key is ignored.
-    return text?.startsWith(`${name}\n`)
-      ? JSON.parse(text.slice(name.length + 1))
-      : undefined;
+    if (!text?.startsWith(`${name}\n`)) return undefined;
+    const client: RegisteredClient = JSON.parse(text.slice(name.length + 1));
+    const expiresAt = expiryOf(client, database.now());
+    // Accounts last as long as their registration, so that use prolongs it.
+    if (expiresAt > entry.value.expiresAt + KEPT_SECONDS / 2) {
+      await database.commit((transaction) =>
+        transaction.check(entry).set(key, { ...entry.value, expiresAt })
+      );
+    }
+    return client;
   }
 
   async function make(
@@ -107,8 +117,9 @@ export function registrationStore(server: OpenedServer) {
       throw misbehaved(`${host} answered ${response.status} to a registration`);
     }
     const answer = await readObject(response, host);
-    const { expiresAt, ...parsed } = parse(answer, host, database.now());
-    const application = { ...parsed.application, scopes };
+    const now = database.now();
+    const application = { ...parse(answer, host, now), scopes };
+    const expiresAt = expiryOf(application, now);
     const text = `${name}\n${JSON.stringify(application)}`;
     const sealed = await accountsOf(server).sealing!.seal(text);
     const isFirst = await database.commit((transaction) =>
@@ -187,16 +198,21 @@ export function clientMetadata(
   };
 }
 
+/** Returns the time at which a registration expires that is used now. */
+function expiryOf({ endsAt = Infinity }: RegisteredClient, now: number) {
+  return Math.min(now + KEPT_SECONDS, endsAt);
+}
+
 /** Parses the response to a registration (RFC 7591 §3.2.1). */
 function parse(
   answer: Readonly<Record<string, unknown>>,
   host: string,
   now: number,
-): { application: AccountApplication; expiresAt: number } {
+): RegisteredClient {
   const {
     client_id: clientId,
     client_secret: clientSecret,
-    client_secret_expires_at: endsAt,
+    client_secret_expires_at: end,
   } = answer;
   const isText = (it: unknown) =>
     typeof it === "string" && it !== "" && it.length <= MAX_CHARACTERS;
@@ -205,15 +221,11 @@ function parse(
   if (!isRight) {
     throw misbehaved(`${host} registered this server under no name`);
   }
-  const ends = typeof endsAt === "number" && endsAt > 0 &&
-      clientSecret !== undefined
-    ? endsAt - MARGIN_SECONDS
-    : Infinity;
+  const isEnding = typeof end === "number" && end > 0 &&
+    clientSecret !== undefined;
   return {
-    application: {
-      clientId: clientId as string,
-      ...clientSecret !== undefined && { clientSecret: clientSecret as string },
-    },
-    expiresAt: Math.min(now + KEPT_SECONDS, Math.max(now + 3600, ends)),
+    clientId: clientId as string,
+    ...clientSecret !== undefined && { clientSecret: clientSecret as string },
+    ...isEnding && { endsAt: Math.max(now + 3600, end - MARGIN_SECONDS) },
   };
 }

@@ -522,6 +522,39 @@ Deno.test("two processes register once, and the loser uses the winner's", async 
   assert.equal(await made[0].kept(other), undefined);
 });
 
+Deno.test("a registration lasts for a year after its last use, but not longer than its secret", async () => {
+  using time = new MovedTime();
+  await using kv = await openTestKv();
+  const store = registrationStore(processOn(kv));
+  const end = Math.floor(Date.now() / 1000) + 700 * 86_400;
+  const found = await Promise.all([0, end].map(async (endsAt, index) => {
+    const place = {
+      issuer: `https://${index}.example`,
+      redirectUri: `${BASE_URL}/c`,
+    };
+    const client_id = `client-${index}`;
+    await store.find(place, () => ({
+      server: { registration_endpoint: place.issuer } as never,
+      fetch: () =>
+        Promise.resolve(Response.json({
+          client_id,
+          client_secret: "s",
+          client_secret_expires_at: endsAt,
+        })),
+    }));
+    return async () => (await store.kept(place))?.clientId;
+  }));
+  const kept = () => Promise.all(found.map((find) => find()));
+  for (let days = 0; days < 600; days += 200) {
+    assert.deepEqual(await kept(), ["client-0", "client-1"]);
+    time.tick(200 * 86_400);
+  }
+  time.tick(100 * 86_400);
+  assert.deepEqual(await kept(), ["client-0", undefined]);
+  time.tick(366 * 86_400);
+  assert.deepEqual(await kept(), [undefined, undefined]);
+});
+
 const addresses = (named: Record<string, string[]>) => (host: string) =>
   Promise.resolve(named[host] ?? [host]);
 
