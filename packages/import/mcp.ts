@@ -7,7 +7,7 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { McpConnections } from "../../src/features/mcp_servers/connections.ts";
 import { messageOf } from "../../src/core/thrown.ts";
-import { Failure } from "../call/failure.ts";
+import { Exit, Failure } from "../call/failure.ts";
 import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
@@ -118,26 +118,47 @@ const PASTED = "It names no OAuth sign-in, so each person pastes a key: say " +
 
 /**
  * Finds out if people sign in at a server by OAuth, by a key, or not at all.
+ *
+ * @throws {ImportError} for a response that does not tell, such as 503
  */
-async function signInOf(url: string, ask: Send): Promise<SignInKind> {
-  const { headers, body } = await new Client({ url }).encode("server/discover");
-  const send = async (at: string, more: RequestInit) => {
+async function signInOf(
+  { url, revision }: ClientOptions,
+  ask: Send,
+): Promise<SignInKind> {
+  const method = revision === "2026-07-28" ? "server/discover" : "initialize";
+  const { headers, body } = await new Client({ url, revision }).encode(method);
+  const send = async (at: string, more: RequestInit = {}) => {
     const response = await ask(
       new Request(at, { ...more, redirect: "manual" }),
     );
     await response.body?.cancel();
-    return response;
+    const { ok, status, headers } = response;
+    const isJson = /json/.test(headers.get("content-type") ?? "");
+    return { ok, status, headers, isPage: ok && !isJson };
   };
+  const unclear = (at: string, status: number) =>
+    new ImportError(
+      `without credentials, ${at} answers ${status}, which does not tell how ` +
+        "people sign in. Nothing was checked or written: try again",
+      Exit.usage,
+    );
   const refusal = await send(url, { method: "POST", headers, body });
-  if (refusal.status !== 401 && refusal.status !== 403) return "open";
+  if (refusal.ok) return "open";
+  if (refusal.status !== 401 && refusal.status !== 403) {
+    throw unclear(url, refusal.status);
+  }
   const { metadataUrl } = SignIn.parseChallenge(refusal.headers);
   if (metadataUrl !== undefined) return "account";
   const { origin, pathname } = new URL(url);
   for (const path of [pathname, ""]) {
     const place = `${origin}/.well-known/oauth-protected-resource${path}`;
-    const { ok, headers } = await send(place, {});
-    const type = headers.get("content-type") ?? "";
-    if (ok && type.includes("json")) return "account";
+    const { ok, status, isPage } = await send(place);
+    if (ok && !isPage) return "account";
+    const isAbsent = isPage
+      // Some sites answer every unknown address with a page.
+      ? (await send(`${origin}/.well-known/${crypto.randomUUID()}`)).isPage
+      : status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+    if (!isAbsent) throw unclear(place, status);
   }
   return "key";
 }
@@ -159,7 +180,7 @@ async function list(options: ClientOptions, ask: Send) {
     // own.
     const tools = [...new Map(items.map((it) => [it.name, it])).values()]
       .filter(({ name }) => name !== "" && name === shortLine(name, 256));
-    const signIn = await signInOf(url, ask);
+    const signIn = await signInOf({ url, ...way }, ask);
     if (!hasMore && tools.length <= MAX_TOOLS) {
       return { info, tools, signIn, ...way };
     }

@@ -259,6 +259,57 @@ for (
   });
 }
 
+for (
+  const [status, metadata, type] of [
+    [302],
+    [404],
+    [429],
+    [500],
+    [503],
+    [401, 503],
+    [401, 429],
+    [401, 302],
+    [403, 200, "text/html"],
+  ] as const
+) {
+  Deno.test(`an MCP server that answers ${status} to no one, with ${metadata} ${type} for its metadata, is not checked`, async () => {
+    const failed = mcpSource(URL, END, serving([CREATE]), (request) => {
+      const isMetadata = /oauth-protected-resource.mcp$/.test(request.url);
+      const own = request.method === "POST" ? status : 404;
+      return Promise.resolve(
+        new Response(null, {
+          status: isMetadata ? metadata : own,
+          headers: { "content-type": type ?? "application/json" },
+        }),
+      );
+    });
+    await assert.rejects(failed, {
+      exitCode: 2,
+      message: new RegExp(`answers ${metadata ?? status}, .* Nothing was ch`),
+    });
+  });
+}
+
+Deno.test("an MCP server of 2025 that is open is asked to initialize, as it knows no other first request", async () => {
+  const send = async (request: Request) => {
+    const text = await request.text();
+    const { id, method } = text === "" ? {} : JSON.parse(text);
+    if (method === "server/discover") {
+      return new Response(null, { status: 400 });
+    }
+    if (id === undefined) return new Response(null, { status: 202 });
+    const result = method === "tools/list" ? { tools: [CREATE] } : {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      serverInfo: { name: "Tracker", version: "1" },
+    };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  };
+  const source = await mcpSource(URL, END, send, send);
+  const { service } = source.write({ name: "a", variable: "a" }, []);
+  assert.match(service, /open: true/);
+});
+
 Deno.test("--token is sent to the MCP server whose tools are read, and refused for a document", async () => {
   const answer = serving([CREATE]);
   const seen = new Set<string | null>();
