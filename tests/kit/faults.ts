@@ -13,6 +13,7 @@ import { Plan } from "../../src/core/server/plan.ts";
 import type { Server } from "../../src/core/server/server_options.ts";
 import type { ServerDefinitions } from "../../src/core/catalogue/compiled_definitions.ts";
 import type { Environment } from "../../src/core/settings/setting.ts";
+import { isStream } from "./answer.ts";
 import { openTestKv } from "./databases.ts";
 import { FakeProvider } from "./fake_provider.ts";
 import { BASE_URL, IMPLEMENTATION, Sender } from "./server.ts";
@@ -101,7 +102,7 @@ export class Line extends Sender implements AsyncDisposable {
     }
     assert.notEqual(response.status, 500, `${path} answered 500`);
     if (response.status === 503 && faulty.isStalled) await faulty.carryOut();
-    return response;
+    return isStream(response) ? endedBy(faulty.death, response) : response;
   }
 
   /** Lets the process do what is due. */
@@ -129,6 +130,16 @@ export class Line extends Sender implements AsyncDisposable {
     this.#server.stop();
     await this.#server.close();
   }
+}
+
+/** Ends a stream with its process, as its connection would. */
+function endedBy(death: Promise<void>, response: Response): Response {
+  const body = response.body!.pipeThrough(
+    new TransformStream({
+      start: (controller) => void death.then(() => controller.terminate()),
+    }),
+  );
+  return new Response(body, response);
 }
 
 /** Runs the flow, and may return a check of what is true from then on. */

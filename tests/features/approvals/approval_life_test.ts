@@ -83,14 +83,14 @@ async function ask(
   { headers }: Person,
   capabilities: Json,
 ): Promise<Json> {
-  let message: Json;
+  let result: Json;
   await until(async () => {
     const response = await at.call(method, params, { headers, capabilities });
-    message = (await messagesOf(response)).at(-1);
-    const [said] = message.result?.content ?? [];
-    return message.result && !/Send the request again/.test(said?.text);
+    // A stream that ends with its process has no result.
+    ({ result } = (await messagesOf(response)).at(-1) ?? {});
+    return result && !/Send the request again/.test(result.content?.[0].text);
   });
-  return message.result;
+  return result;
 }
 
 function call(at: Sender, id: string, name: string, person: Person) {
