@@ -33,6 +33,14 @@ const TIMEOUT_MILLISECONDS = 60_000;
 export const MAY_HAVE_SUCCEEDED =
   "It may have been done all the same: check before you repeat it.";
 
+/** Adds to an error that a request may have succeeded, unless it says so. */
+export function mayHaveSucceeded(error: ToolError): ToolError {
+  const { message, cause } = error;
+  return message.endsWith(MAY_HAVE_SUCCEEDED)
+    ? error
+    : new ToolError(`${message} ${MAY_HAVE_SUCCEEDED}`, { cause });
+}
+
 /**
  * Makes the `fetch` of a service.
  *
@@ -57,7 +65,8 @@ export function accountFetch(
 
   async function sendInTime(
     url: URL,
-    { isSafe, ...init }: RequestInit & ToolFetchOptions,
+    init: RequestInit,
+    { isSafe, isFirst }: { isSafe: boolean; isFirst: boolean },
   ): Promise<Response> {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, init.signal ?? abort.signal]);
@@ -74,9 +83,9 @@ export function accountFetch(
       const words = withoutQueries(
         nameAndMessageOf(reasonsOf(cause).at(-1) ?? cause),
       );
-      // Without a connection, nothing was sent.
-      const isUndone = (isSafe ?? isSafeMethod(init.method)) ||
-        /client error \(Connect\)/.test(words);
+      // Without a connection, nothing was sent, except before a redirect.
+      const isUndone = isSafe || isFirst &&
+          /client error \(Connect\)/.test(words);
       const next = isUndone ? ": try again later." : `. ${MAY_HAVE_SUCCEEDED}`;
       const options = { cause: new Error(words) };
       throw new ToolError(`${title} did not answer${next}`, options);
@@ -87,10 +96,18 @@ export function accountFetch(
 
   async function call(
     input: string | URL,
-    { maxBytes = MAX_TOOL_ANSWER_BYTES, hold, ...init }:
-      & BoundedRequest
-      & ToolFetchOptions = {},
+    {
+      maxBytes = MAX_TOOL_ANSWER_BYTES,
+      hold,
+      isSafe: isHarmless,
+      ...init
+    }: BoundedRequest & ToolFetchOptions = {},
   ): Promise<Response> {
+    const isSafe = isHarmless ?? isSafeMethod(init.method);
+    const failure = (words: string) => {
+      const error = new ToolError(`${title} ${words}.`);
+      return isSafe ? error : mayHaveSucceeded(error);
+    };
     checkMaxBytes(maxBytes, `needs.${name}.fetch`);
     const headers = new Headers(init.headers);
     for (const own of [header, "authorization"]) {
@@ -107,7 +124,10 @@ export function accountFetch(
     }
     let request: RequestInit = { ...init, headers };
     for (let followed = 0;; followed++) {
-      const response = await sendInTime(url, request);
+      const response = await sendInTime(url, request, {
+        isSafe,
+        isFirst: followed === 0,
+      });
       const location = response.headers.get("location");
       const isRedirect = location !== null &&
         [301, 302, 303, 307, 308].includes(response.status);
@@ -116,7 +136,7 @@ export function accountFetch(
         return boundedResponse(
           response,
           maxBytes,
-          (what) => new ToolError(`${title} answered with ${what}.`),
+          (what) => failure(`answered with ${what}`),
           hold?.(),
           init.signal,
         );
@@ -125,9 +145,9 @@ export function accountFetch(
       if (init.redirect === "error") throw new TypeError("A redirect came");
       const next = URL.parse(location, url);
       if (!next || !isWithin(service, next) || followed === MAX_REDIRECTS) {
-        throw new ToolError(
-          `${title} leads to ${next?.origin ?? "no address"}, ` +
-            `where its key does not go: only to ${service.api}.`,
+        throw failure(
+          `leads to ${next?.origin ?? "no address"}, ` +
+            `where its key does not go: only to ${service.api}`,
         );
       }
       url = next;

@@ -13,7 +13,7 @@ import {
 import type { Context } from "../../authoring/context.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import { type Caller, isStranger, mayUseAccounts } from "../../core/caller.ts";
+import { isStranger } from "../../core/caller.ts";
 import { ChallengeError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Found } from "../../core/kv/database.ts";
@@ -28,7 +28,7 @@ import type {
   ItemWithNeeds,
   NeedsMode,
 } from "../../core/mcp/exchange/needs.ts";
-import { isMachineSubject } from "../../core/oauth/subject.ts";
+import { MAY_HAVE_SUCCEEDED } from "../../core/provider/account_fetch.ts";
 import {
   AccountKeys,
   KeyRefusalWatch,
@@ -41,8 +41,14 @@ import {
   splitAccountArgument,
   withAccountName,
 } from "./account_needs.ts";
-import { keyFetch, tokenFetch } from "./account_request.ts";
+import {
+  type AccountRequest,
+  ActingRequests,
+  keyFetch,
+  tokenFetch,
+} from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
+import { checkMayHave } from "./account_callers.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
 import {
   type AccountOfCall,
@@ -118,6 +124,7 @@ export function findAccounts(
     as?: string,
   ): CallNeeds => {
     let bound: Context | undefined;
+    const requests = new ActingRequests();
     return {
       get begun() {
         return accounts?.begun;
@@ -135,9 +142,9 @@ export function findAccounts(
         for (const name in item.needs) {
           const service = item.needs[name];
           needs[name] = isConnectable(service)
-            ? accounts!.at(service, acting, context)
+            ? accounts!.at(service, { acting, context, requests })
             : isUpstream(service)
-            ? upstream!.at(service, acting)
+            ? upstream!.at(service, acting, requests)
             : openMcpAccount(service, { acting, context }, server.server);
         }
         Object.assign(context, { needs });
@@ -171,47 +178,11 @@ interface Asked {
   finding: NeedsMode;
 }
 
-/**
- * Checks that the caller is a person who can sign in here, and that a personal
- * access token allows accounts.
- *
- * @throws {ToolError}
- */
-function checkMayHave(
-  caller: Caller,
-  { work: { pageQuestions } }: Asking,
-  { vault, server: { sealing } }: ServerAccounts,
-): void {
-  if (pageQuestions === undefined) {
-    throw new ToolError(
-      `This acts with a person's own account, and ${callerInWords(caller)}.`,
-    );
-  }
-  if (!vault && !sealing) {
-    throw new ToolError(
-      "This server keeps no accounts of people: its operator has to set SECRETS_KEYS.",
-    );
-  }
-  if (!mayUseAccounts(caller)) {
-    throw new ToolError(
-      "This access token may not act with its person's accounts: they can make one that may, on their account page.",
-    );
-  }
-}
-
-/** Explains why a caller cannot have accounts. */
-function callerInWords({ door, subject }: Caller): string {
-  if (isMachineSubject(subject)) {
-    return "this client acts for itself, for no person";
-  }
-  return door === "oauth" || door === "jwt"
-    ? "this person cannot sign in to the pages of this server to connect one"
-    : "no one is signed in: that wants AUTH_STRATEGY=oauth";
-}
-
-function gone(service: ConnectableService): ToolError {
-  const words = "is not connected any more: call the tool again.";
-  return new ToolError(`${titleOf(service)} ${words}`);
+function gone(service: ConnectableService, mayHaveActed = false): ToolError {
+  const next = mayHaveActed
+    ? `. ${MAY_HAVE_SUCCEEDED}`
+    : ": call the tool again.";
+  return new ToolError(`${titleOf(service)} is not connected any more${next}`);
 }
 
 /** The connected accounts that one call needs. */
@@ -351,20 +322,31 @@ class CallAccounts {
   }
 
   /** Makes the {@linkcode Account} through which the tool uses a service. */
-  at(service: ConnectableService, acting: Acting, context: Context): Account {
-    const open = () =>
+  at(
+    service: ConnectableService,
+    { acting, context, requests }: {
+      acting: Acting;
+      context: Context;
+      /** The requests of the call to all of its services. */
+      requests: ActingRequests;
+    },
+  ): Account {
+    const find = () =>
       andThen(this.#all(), (all) => {
         const found = this.#pick(service, all);
         const opening = found && (this.#keys.opened(service, found) ??
           withToolErrors(this.#keys.open(service, found)));
         return andThen(opening, (key) => {
-          if (found === undefined || key === undefined) throw gone(service);
+          if (found === undefined || key === undefined) {
+            throw gone(service, requests.mayHaveActed);
+          }
           const { context: { client: { info } }, asked: { item } } = this;
           const client = info?.name.slice(0, MAX_NAME_CHARACTERS);
           this.#vault.noteUse(found, { client, tool: item.name });
           return { found, key };
         });
       });
+    const open = (init?: AccountRequest) => requests.open(find, init);
     const send = () =>
       service.kind === "account"
         ? tokenFetch(

@@ -11,8 +11,51 @@ import type {
   UpstreamAccount,
 } from "../../authoring/account.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
-import { accountFetch } from "../../core/provider/account_fetch.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { BoundedRequest } from "../../core/caller.ts";
+import type { ToolFetchOptions } from "../../core/net/bounded_answer.ts";
+import { isSafeMethod } from "../../core/net/send_once.ts";
+import {
+  accountFetch,
+  mayHaveSucceeded,
+} from "../../core/provider/account_fetch.ts";
 import type { KeyRefusalWatch, OpenedAccount } from "./account_keys.ts";
+
+/** The options of a request to a service. */
+export type AccountRequest = BoundedRequest & ToolFetchOptions;
+
+/** Knows if a call has given a key to a request that may change something. */
+export class ActingRequests {
+  mayHaveActed = false;
+
+  /**
+   * Opens an account for a request, or for no request.
+   *
+   * @throws {ToolError} which says if an earlier request may have succeeded
+   */
+  open<T>(
+    opening: () => MaybePromise<T>,
+    init: AccountRequest | undefined,
+  ): MaybePromise<T> {
+    const { isSafe = isSafeMethod(init?.method) } = init ?? {};
+    const opened = (value: T) => {
+      if (!isSafe) this.mayHaveActed = true;
+      return value;
+    };
+    const failed = (error: unknown) => {
+      const isAfter = this.mayHaveActed && error instanceof ToolError;
+      throw isAfter ? mayHaveSucceeded(error) : error;
+    };
+    try {
+      const value = opening();
+      return value instanceof Promise
+        ? value.then(opened, failed)
+        : opened(value);
+    } catch (error) {
+      return failed(error);
+    }
+  }
+}
 
 /**
  * Makes the `fetch` of an account with a pasted key. It records when the
@@ -20,14 +63,18 @@ import type { KeyRefusalWatch, OpenedAccount } from "./account_keys.ts";
  */
 export function keyFetch(
   service: PersonalKey,
-  open: () => MaybePromise<OpenedAccount>,
+  open: (init?: AccountRequest) => MaybePromise<OpenedAccount>,
   refusals: KeyRefusalWatch,
 ): AccountFetch {
   return (path, init) => {
     let used: OpenedAccount;
-    const send = accountFetch(service, async () => (used = await open()).key, {
-      onStatus: (status) => refusals.note(used.found, status),
-    });
+    const send = accountFetch(
+      service,
+      async () => (used = await open(init)).key,
+      {
+        onStatus: (status) => refusals.note(used.found, status),
+      },
+    );
     return send(path, init);
   };
 }
@@ -43,13 +90,16 @@ export function keyFetch(
  */
 export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
   service: OAuthAccount | UpstreamAccount,
-  open: () => MaybePromise<O>,
+  open: (init?: AccountRequest) => MaybePromise<O>,
   renew: (used: O) => Promise<string | undefined>,
   onAnswer?: (used: O, answer: Response) => Promise<void>,
 ): AccountFetch {
   return async (path, init) => {
     let used: O;
-    const send = accountFetch(service, async () => (used = await open()).key);
+    const send = accountFetch(
+      service,
+      async () => (used = await open(init)).key,
+    );
     const response = await send(path, init);
     const isStream = init?.body instanceof ReadableStream;
     const isRefused = response.status === 401;

@@ -22,7 +22,11 @@ import { isMachineSubject, parseJwtBinding } from "../../core/oauth/subject.ts";
 import { exchangeProviderOf } from "../../core/settings/token_exchange.ts";
 import type { ListedProvider } from "../../core/settings/providers.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
-import { tokenFetch } from "./account_request.ts";
+import {
+  type AccountRequest,
+  type ActingRequests,
+  tokenFetch,
+} from "./account_request.ts";
 import type { Acting } from "../../core/mcp/exchange/author_code.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
@@ -89,8 +93,13 @@ export class UpstreamAccounts {
   }
 
   /** Makes the account through which the tool uses a service. */
-  at(service: UpstreamAccount, acting: Acting): Account {
-    const open = async () => ({ key: (await this.#token(service))! });
+  at(
+    service: UpstreamAccount,
+    acting: Acting,
+    requests: ActingRequests,
+  ): Account {
+    const find = async () => ({ key: (await this.#token(service))! });
+    const open = (init?: AccountRequest) => requests.open(find, init);
     return {
       fetch: acting.fetch(
         tokenFetch(service, open, async ({ key }) => {

@@ -27,7 +27,10 @@ import { MAX_BODY_VALUES } from "../../core/protocol/messages.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "../../core/mcp/exchange/held_answers.ts";
-import { MAY_HAVE_SUCCEEDED } from "../../core/provider/account_fetch.ts";
+import {
+  MAY_HAVE_SUCCEEDED,
+  mayHaveSucceeded,
+} from "../../core/provider/account_fetch.ts";
 import type { McpCallAccount } from "../accounts/mcp_port.ts";
 import {
   type ConnectionOptions,
@@ -211,7 +214,10 @@ class Call {
     const maxBytes = Math.max(1, this.#left.bytes);
     const isSafe = !this.#isSent;
     const init = { method, headers, body, signal, maxBytes, isSafe };
-    const response = await send(request.url, init);
+    const response = await send(request.url, init).catch((error) => {
+      const isAfter = this.#isBegun && error instanceof ToolError;
+      throw isAfter ? mayHaveSucceeded(error) : error;
+    });
     this.#isTaken ||= this.#isSent && response.ok;
     if (response.status === 401) {
       await response.body?.cancel();

@@ -146,6 +146,33 @@ Deno.test("the error of a service that does not answer holds no query of its add
   assert.doesNotMatch(Deno.inspect(error), /abc|def/);
 });
 
+for (
+  const [what, location] of [
+    ["leads elsewhere", "https://evil.example/"],
+    ["leads to a page that does not answer", "me"],
+    ["is too long", undefined],
+  ]
+) {
+  Deno.test(`a request that acts may have been done though its answer ${what}`, async () => {
+    for (const method of ["POST", "GET"]) {
+      const { fetch } = bind(API, (url) => {
+        if (url.endsWith("/me")) throw new TypeError("client error (Connect)");
+        const status = location ? 303 : 200;
+        const headers: HeadersInit = location ? { location } : {};
+        return new Response(location ? null : "long", { status, headers });
+      });
+      const asked = async () => {
+        await (await fetch("/go", { method, maxBytes: 1 })).text();
+      };
+      await assert.rejects(asked, ({ name, message }) => {
+        assert.equal(name, "ToolError");
+        assert.equal(/may have been done/.test(message), method === "POST");
+        return true;
+      });
+    }
+  });
+}
+
 /** An answer without an end, and the bytes that were pulled of it. */
 function endless(chunkBytes = 64 * 1024) {
   const seen = { bytes: 0, isCancelled: false };

@@ -308,6 +308,47 @@ Deno.test("a call stays with its account, though it is disconnected and another 
   assert.match(await answer, /Linear is not connected any more/);
 });
 
+for (const method of ["GET", "POST"]) {
+  Deno.test(`a call whose account is disconnected after a ${method} ${method === "GET" ? "is made again" : "may have been done, at whichever service"}`, async () => {
+    using time = new FakeTime();
+    await using service = new KeyService("ada@acme");
+    const linear = service.key();
+    const github = service.key("github", { title: "GitHub" });
+    let disconnect = async () => {};
+    const twice = tool({
+      name: "twice",
+      needs: { linear, github },
+      async run(_input, { needs }) {
+        await (await needs.linear.fetch("/me", { method })).text();
+        await disconnect();
+        return await (await needs.github.fetch("/me")).text();
+      },
+    });
+    await using server = await startConnected(linear, {
+      github,
+      tools: [twice],
+    });
+    await connect(await openConnect(server), keyOf("ada@acme"));
+    const link = `${BASE_URL}/connect/github`;
+    await connect(await openConnect(server, { link }), keyOf("ada@acme"));
+    const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+    disconnect = async () => {
+      for (let left = 2; left > 0; left--) {
+        await visitor.press("/account/accounts/disconnect");
+      }
+      time.tick(2);
+    };
+    const call = await clientOf(server, "2026");
+    const next = method === "GET"
+      ? ": call the tool again."
+      : ". It may have been done all the same: check before you repeat it.";
+    assert.equal(
+      await textOf(call("twice")),
+      `GitHub is not connected any more${next}`,
+    );
+  });
+}
+
 test.inMemory("an account from before there could be several is one of them, and once", async ({ kv }) => {
   await using service = new KeyService("ada@work", "ada@home");
   const check = undefined;

@@ -107,6 +107,29 @@ for (const isMicrosoft of [false, true]) {
   });
 }
 
+Deno.test("a call that acted may have been done if it gets no further token", async () => {
+  using time = new MovedTime();
+  await using at = await ExchangingProvider.start({ ttlSeconds: 7200 });
+  at.lifetime = 600;
+  const mail = at.declare();
+  const acts = tool({
+    name: "acts",
+    needs: { mail },
+    async run(_input, { needs }) {
+      await (await needs.mail.fetch("/me", { method: "POST" })).text();
+      at.answer = () => ({ status: 503, body: {} });
+      time.tick(700);
+      return await (await needs.mail.fetch("/me")).text();
+    },
+  });
+  await using server = await start(at, { tools: [acts] });
+  const { call } = await signIn(server, at);
+  assert.match(
+    await textOf(call("acts")),
+    /gives no access to Example Mail now.* It may have been done/,
+  );
+});
+
 Deno.test("a token that the service refuses is exchanged once anew, then its answer is the tool's", async () => {
   using time = new MovedTime();
   await using at = await ExchangingProvider.start();

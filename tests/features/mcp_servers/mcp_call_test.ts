@@ -3,6 +3,8 @@
  */
 import assert from "node:assert/strict";
 import type { ClientOptions } from "../../../packages/client/mod.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { DISCOVERED, events, McpService } from "../../kit/mcp_service.ts";
 import {
   callThrough,
@@ -543,6 +545,44 @@ for (
     assert.equal(counts.begun, 1);
   });
 }
+
+Deno.test("a call that became a task may have been done if its account is disconnected", async () => {
+  using time = new FakeTime();
+  await using service = new McpService();
+  const counts = beginning(service, () => ({}));
+  const { server, client } = await started(service);
+  await using _ = server;
+  const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+  const { long } = service.tools;
+  service.tools.long = async (call) => {
+    await visitor.press("/account/accounts/disconnect");
+    time.tick(2);
+    return await long(call);
+  };
+  assert.equal(
+    await callThrough(client, "long"),
+    "Other is not connected any more. It may have been done all the same: " +
+      "check before you repeat it.",
+  );
+  assert.equal(counts.begun, 1);
+});
+
+Deno.test("a call that became a task may have been done if its token cannot be replaced", async () => {
+  await using service = new McpService();
+  const counts = beginning(service, () => new Response("", { status: 401 }));
+  const { server, client } = await started(service);
+  await using _ = server;
+  const { answer } = service;
+  service.answer = (request, path) =>
+    path === "/token"
+      ? new Response("", { status: 503 })
+      : answer!(request, path);
+  assert.match(
+    await callThrough(client, "long"),
+    /does not give access now.* It may have been done/,
+  );
+  assert.equal(counts.begun, 1);
+});
 
 for (const status of [408, 499]) {
   Deno.test(`a call that is answered ${status} may have been done`, async () => {
