@@ -138,7 +138,7 @@ export function listDefinition(
   list: string,
   name: string,
 ): string | undefined {
-  const variable = variableOf(name);
+  const variable = variableOf(name.replace(/^.*\//, ""));
   const declaration = `${kind}s: ${titleOf(kind)}[] = `;
   const imports = [...list.matchAll(/^import .*\n/gm)].at(-1);
   const before = list.indexOf(`${declaration}[`);

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { dirname, relative } from "node:path/posix";
 import { digest } from "../../src/core/crypto/crypto.ts";
 import { PACKAGE } from "../create/source.ts";
 
@@ -24,35 +25,65 @@ export interface ImportedFile {
   source?: string;
   own?: string;
   url?: string;
-  /** True if the author has changed the file since. */
-  isChanged: boolean;
+}
+
+/** The parts of a service that its author may rename. */
+export interface ServicePlace {
+  /** The path of its file. */
+  path: string;
+  /** The constant. */
+  variable: string;
 }
 
 const LINE =
   /^\/\/ Imported: ([a-z][a-z0-9_]*) (\S.*) ([0-9a-f]{12})(?: of ([a-z][a-z0-9_]*))?(?: from (\S+))?(?: at (\S+))?\n/;
+
+/** Returns a text without a byte order mark, and with the line ends of Unix. */
+export const plainText = (text: string) =>
+  text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
 
 /**
  * Reads an imported file with its first line. Undefined if it was not imported.
  */
 export function parseImported(
   path: string,
-  whole: string,
+  given: string,
 ): ImportedFile | undefined {
-  const [line, service, id, fingerprint, source, own, url] = LINE.exec(
-    whole.replaceAll("\r\n", "\n"),
-  ) ?? [];
+  const whole = plainText(given);
+  const [line, service, id, fingerprint, source, own, url] = LINE.exec(whole) ??
+    [];
   if (line === undefined) return undefined;
-  const text = whole.replaceAll("\r\n", "\n").slice(line.length);
-  const isChanged = fingerprintOf(text) !== fingerprint;
-  const from = { source, own, url };
-  return { path, text, service, id, fingerprint, ...from, isChanged };
+  const text = whole.slice(line.length);
+  return { path, text, service, id, fingerprint, source, own, url };
+}
+
+/** Matches a first line that is at another place, or that is not whole. */
+const MISPLACED =
+  /^\/\/ Imported: [a-z]\w* (?:.* [0-9a-f]{12}\b|service|test of|[A-Z]+ \/)/m;
+
+/** Matches a line with which Git marks a conflict. */
+const CONFLICT = /^(?:<{7}|>{7}) /m;
+
+/**
+ * Finds what hinders that a file is read or changed: a conflict in an imported
+ * file or a list, or a first line that is not the first.
+ */
+export function hindranceIn(path: string, given: string): string | undefined {
+  const isImported = parseImported(path, given) !== undefined;
+  const isMeant = isImported || MISPLACED.test(plainText(given));
+  if (CONFLICT.test(given) && (isMeant || path.endsWith("/mod.ts"))) {
+    return `${path} has the marks of a conflict in Git: resolve it first.`;
+  }
+  return isImported || !isMeant ? undefined : `${path} must begin with its ` +
+    "line // Imported: … as it was written. Put it there, or delete it to " +
+    "keep the file as your own.";
 }
 
 /** Returns the text of a file with its first line. */
 export function printImported(
   { service, id, fingerprint, text, source, own, url }: Omit<
     ImportedFile,
-    "path" | "isChanged"
+    "path"
   >,
 ): string {
   const more = Object.entries({ of: source, from: own, at: url })
@@ -62,38 +93,88 @@ export function printImported(
   return `// Imported: ${service} ${id} ${fingerprint}${more}\n${text}`;
 }
 
-/** Makes the fingerprint of a text, which does not change with its names. */
-export const fingerprintOf = (text: string) =>
-  digest(withoutNames(text)).toHex().slice(0, 12);
+/**
+ * Makes the fingerprint of a text, which does not change with its format, nor
+ * with the names that its author may change: those of the tool, of its file and
+ * of its constant in the test, and those of the service.
+ */
+export function fingerprintOf(
+  { path, text }: Pick<ImportedFile, "path" | "text">,
+  service: ServicePlace,
+): string {
+  const from = `from"${importPath(path, service.path)}"`;
+  const code = plainCode(text).replace(TOOL_NAME, "")
+    .replace(from, 'from"service"')
+    .replace(/import \w+ from"\.[^"]*"/, "")
+    .replaceAll(/(?<=\btools:\[|\.call\()\w+/g, "")
+    .replace(/(?<=Deno\.test\(")[\w.-]+/, "")
+    .replaceAll(
+      new RegExp(
+        `"(?:\\\\.|[^"\\\\])*"|\\b${service.variable}(?=(?:Keys|Open)?\\b)`,
+        "g",
+      ),
+      (it) => it === service.variable ? "service" : it,
+    );
+  return digest(code).toHex().slice(0, 12);
+}
 
-/** Matches the name of a tool in its file. */
-const TOOL_NAME = /(?<=^export default tool\(\{\n {2}name: ")[\w.-]+(?=",$)/m;
+/** Matches the name of a tool in the plain code of its file. */
+const TOOL_NAME = /(?<=\btool\(\{name:")[\w.-]+(?=")/;
 
 /** Returns the name of the tool that a file declares. */
-export const toolNameIn = (text: string) => TOOL_NAME.exec(text)?.[0];
+export const toolNameIn = (text: string) =>
+  TOOL_NAME.exec(plainCode(text))?.[0];
 
-/** Matches a string, or a space or a last comma outside of one. */
-const SPACE =
-  /((["'])(?:\\.|(?!\2)[^\\\n])*\2|`(?:\\[^]|[^`\\])*`)|\s+|,(?=\s*[)\]}])/g;
+/** Returns the constant of the service that a file declares. */
+export const serviceNameIn = (text: string) =>
+  /\bexport const (\w+)=(?:account|mcpServer|personalKey|service)\(/
+    .exec(plainCode(text))?.[1];
 
 /**
- * Returns a text without the names that its author may change, which are those
- * of the tool, of its file and of its constant in the test, and without what
- * formatting changes with their lengths.
+ * True if a tool waits for a person's approval, or if a test gives one. What is
+ * in a comment does not count.
  */
-function withoutNames(text: string): string {
-  return text.replace(TOOL_NAME, "")
-    .replace(/^import \w+ from "\.\/[\w-]+\.ts";$/m, "")
-    .replaceAll(/(?<=\btools: \[|\.call\(\s*)\w+/g, "")
-    .replace(/(?<=^Deno\.test\(\s*")[\w.-]+/m, "")
-    .replaceAll(SPACE, "$1");
+export const hasApproval = (text: string) =>
+  /^(?!\/\/).*\bapproval:(?:\{|"approve")/m.test(
+    plainCode(text).replaceAll(/"(?!approve")(?:\\.|[^"\\])*"/g, '""'),
+  );
+
+/** Matches a string, a template, a comment, or what formatting may change. */
+const TOKEN =
+  /((["'])(?:\\.|(?!\2)[^\\\n])*\2)|(`(?:\\[^]|[^`\\])*`)|(\/\/.*)|(?<=\w)([;\s]+)(?=\w)|[;\s]+|,(?=\s*[)\]}])/g;
+
+/**
+ * Returns code without what the options of a formatter change: spaces, quotes,
+ * semicolons and last commas.
+ */
+function plainCode(text: string): string {
+  return text.replaceAll(TOKEN, (_, string, _quote, kept, comment, between) => {
+    if (string !== undefined) {
+      const inside = string.slice(1, -1).replaceAll(
+        /\\([^])|"/g,
+        (it: string, sign = it) =>
+          sign === '"' ? '\\"' : sign === "'" ? sign : it,
+      );
+      return `"${inside}"`;
+    }
+    if (comment !== undefined) return `\n${comment.trim()}\n`;
+    return kept ?? (between === undefined ? "" : " ");
+  }).replaceAll(/"([A-Za-z_$][\w$]*)":/g, "$1:");
+}
+
+/** Returns the path by which one module imports another. */
+export function importPath(from: string, to: string): string {
+  const path = relative(dirname(from), to);
+  return path.startsWith(".") ? path : `./${path}`;
 }
 
 /** Adapts the imports of a file to a clone, whose own folders are in `src/`. */
-export function inClone(text: string): string {
-  return text.replaceAll(`"${PACKAGE}/api"`, '"../api.ts"')
-    .replaceAll(`"${PACKAGE}/testing"`, '"../../packages/testing/mod.ts"')
-    .replaceAll(`"${PACKAGE}"`, '"../mod.ts"');
+export function inClone(text: string, path: string): string {
+  const [source, root] = ["src/", ""]
+    .map((it) => importPath(path, `${it}mod.ts`).replace(/mod\.ts$/, ""));
+  return text.replaceAll(`"${PACKAGE}/api"`, `"${source}api.ts"`)
+    .replaceAll(`"${PACKAGE}/testing"`, `"${root}packages/testing/mod.ts"`)
+    .replaceAll(`"${PACKAGE}"`, `"${source}mod.ts"`);
 }
 
 /** The maximum number of pairs of lines that are compared. */

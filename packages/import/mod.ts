@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { dirname, relative } from "node:path/posix";
 import type { parseArgs } from "node:util";
 import { print } from "../call/standard_output.ts";
 import { terminalSafe } from "../call/terminal.ts";
@@ -12,8 +13,15 @@ import { Exit, Failure, usageFailure } from "../call/failure.ts";
 import { reserveProject } from "../create/files.ts";
 import { countText } from "../doctor/list_cost.ts";
 import { ImportError } from "./document.ts";
-import { diffOf, printImported, toolNameIn } from "./imported_file.ts";
-import { camelCase, snakeCase, TEST } from "./names.ts";
+import {
+  diffOf,
+  hasApproval,
+  type ImportedFile,
+  importPath,
+  printImported,
+  toolNameIn,
+} from "./imported_file.ts";
+import { snakeCase, TEST } from "./names.ts";
 import { openSource } from "./open_source.ts";
 import {
   costOf,
@@ -24,7 +32,7 @@ import {
   sourceSummary,
   toggleItems,
 } from "./picks.ts";
-import { ImportProject, type NewFile, sayAnotherSource } from "./project.ts";
+import { ImportProject, sayAnotherSource, TEST_OF } from "./project.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
 const USAGE = `Usage: import SOURCE [--pick PATTERN … | --all] [--as NAME]
@@ -127,7 +135,7 @@ export async function importTools(
   const gone = there.filter(({ id }) => !known.has(id) && !TEST_OF.test(id));
   // A test without its tool comes from an import that was cut off.
   const had = there
-    .flatMap(({ id }) => known.get(id.replace(TEST_OF, "")) ?? []);
+    .flatMap(({ id }) => known.get(id.replace(TEST_OF, "$1")) ?? []);
   const isOther = gone.length > 0 && had.length === 0;
   if (before && isOther && flags.as === undefined && !flags.check) {
     throw usageFailure(sayAnotherSource(before, "has none of its tools"));
@@ -170,7 +178,9 @@ export async function importTools(
     return report(plan, lost, terminal);
   }
   if (made.length === 0) throw new ImportError("No tool can be made of these.");
-  const isOpen = await apply(plan, project, flags, terminal);
+  const isDecided = flags.take || flags.keep;
+  const picked = isDecided && flags.pick ? more : undefined;
+  const isOpen = await apply(plan, project, flags, terminal, picked);
   // The author may have changed the list before answering the questions.
   const { unlisted, list } = await project.listed(plan.names);
   if (list) await project.write(list, list.text);
@@ -190,9 +200,6 @@ export async function importTools(
   );
   return isOpen || isLeftOut ? 1 : 0;
 }
-
-/** The beginning of a test's ID. */
-const TEST_OF = /^test of /;
 
 /** Makes the name of a service. @throws {Failure} */
 function serviceName(given: string): string {
@@ -249,7 +256,7 @@ function choose(
 
 /** A file, and the change to make to it. */
 interface Step {
-  file: NewFile;
+  file: ImportedFile;
   /** The present text of the file, if it exists. */
   before?: string;
   kind: "new" | "same" | "changed" | "both changed";
@@ -273,16 +280,14 @@ async function planOf(
   wanted: readonly ImportItem[],
   terminal: ImportTerminal,
 ): Promise<Plan> {
-  const variable = camelCase(name, "api");
+  const { path: own, variable } = project.place(name);
   const written = source.write({ name, variable, url }, wanted);
-  const service = project.files.get(`${name} service`);
-  const own = service?.path ?? project.path("services", `${name}.ts`);
-  if (!service && project.has(own)) {
+  if (!project.files.has(`${name} service`) && project.has(own)) {
     throw new ImportError(`${own} is there already: add --as NAME.`);
   }
   project.checkSettings(own, written.service);
   for (const note of written.notes) terminal.print(`Note: ${note}`);
-  const drafts: Omit<NewFile, "fingerprint">[] = [{
+  const drafts: Omit<ImportedFile, "fingerprint">[] = [{
     path: own,
     service: name,
     id: "service",
@@ -291,30 +296,34 @@ async function planOf(
     ...url !== undefined && { url },
     text: written.service,
   }];
-  const add = (id: string, path: string, text: string) =>
-    drafts.push({ path, service: name, id, text });
+  const add = (id: string, path: string, text: string) => {
+    const from = importPath(path, own);
+    const there = text.replace(`"../services/${name}.ts"`, `"${from}"`);
+    drafts.push({ path, service: name, id, text: there });
+  };
   const made: ImportItem[] = [];
   const names: string[] = [];
   for (const item of wanted) {
     const there = project.files.get(`${name} ${item.id}`);
     const test = project.files.get(`${name} test of ${item.id}`);
-    const place = (tool: string) => project.path("tools", `${tool}.ts`);
-    const tool = item.name;
+    const folder = test ? dirname(test.path) : project.path("tools");
+    const path = there?.path ?? `${folder}/${item.name}.ts`;
     try {
       // The author may have renamed the tool, its file, or both.
-      const own = toolNameIn(there?.text ?? "") ?? tool;
-      const files = written.tool(item, own);
+      const tool = toolNameIn(there?.text ?? "") ?? item.name;
+      const files = written.tool(item, tool);
       for (const it of files.notes) terminal.print(`Note: ${item.id} ${it}`);
       // The test comes first: if the import is cut off, the next import finds
       // the test, but makes no test that the author has deleted.
       if (test || !there) {
-        const path = test?.path ?? place(`${tool}_test`);
-        const text = files.test.replace(`"./${own}.ts"`, `"./${tool}.ts"`);
-        add(`test of ${item.id}`, path, text);
+        const own = test?.path ?? path.replace(/\.ts$/, "_test.ts");
+        const from = importPath(own, path);
+        const text = files.test.replace(`"./${tool}.ts"`, `"${from}"`);
+        add(`test of ${item.id}`, own, text);
       }
-      add(item.id, there?.path ?? place(tool), files.tool);
+      add(item.id, path, files.tool);
       made.push(item);
-      names.push(tool);
+      names.push(relative(project.path("tools"), path).replace(/\.ts$/, ""));
     } catch (error) {
       if (!(error instanceof ImportError)) throw error;
       terminal.print(`${item.id} is left out: ${error.message}`);
@@ -325,12 +334,12 @@ async function planOf(
   return { steps, made, names, isPersonal: written.isPersonal };
 }
 
-function stepOf(file: NewFile, project: ImportProject): Step {
+function stepOf(file: ImportedFile, project: ImportProject): Step {
   const there = project.files.get(`${file.service} ${file.id}`);
   if (!there) return { file, kind: "new" };
   const kind = there.fingerprint === file.fingerprint
     ? "same"
-    : there.isChanged || losesApproval(there.text, file.text)
+    : project.isChanged(there) || losesApproval(there.text, file.text)
     ? "both changed"
     : "changed";
   return { file, before: there.text, kind };
@@ -342,8 +351,7 @@ function stepOf(file: NewFile, project: ImportProject): Step {
  * deletes.
  */
 const losesApproval = (before: string, after: string) =>
-  [/^\s*approval: \{/m, /\bapproval: "approve"/]
-    .some((it) => it.test(before) && !it.test(after));
+  hasApproval(before) && !hasApproval(after);
 
 /** Reports the result of a check, and returns the exit code. */
 function report(
@@ -353,10 +361,10 @@ function report(
 ): number {
   const changed = steps.filter(({ kind }) => kind !== "same");
   for (const { file, before } of changed) {
-    const diff = before && diffOf(before, file.text);
-    const what = diff
-      ? `: the document has changed. It would change your file so:\n${diff}`
-      : " is missing";
+    const what = before === undefined
+      ? " is missing"
+      : ": the document has changed. It would change your file so:\n" +
+        diffOf(before, file.text);
     terminal.print(file.path + what);
   }
   if (changed.length + gone > 0) return 1;
@@ -367,15 +375,27 @@ function report(
 /**
  * Writes the files. Returns true if the author still has to choose between two
  * texts.
+ *
+ * @param picked the only items of which an existing file is changed
  */
 async function apply(
   { steps }: Plan,
   project: ImportProject,
   { take, keep }: Flags,
   terminal: ImportTerminal,
+  picked?: readonly ImportItem[],
 ): Promise<boolean> {
   const open: string[] = [];
+  const others: string[] = [];
   for (const { file, before, kind } of steps) {
+    const id = file.id.replace(TEST_OF, "$1");
+    const isOther = picked && !picked.some((item) => item.id === id);
+    // The service serves what is picked too.
+    const isLeft = isOther && (id !== "service" || kind === "both changed");
+    if (isLeft && kind !== "same") {
+      others.push(file.path);
+      continue;
+    }
     if (kind === "same") {
       // The source may have another address now, which is only in the first
       // line.
@@ -416,6 +436,9 @@ async function apply(
       `Not written: ${open.join(", ")}. Add --take for the document's, or ` +
         "--keep for yours.",
     );
+  }
+  if (others.length > 0) {
+    terminal.print(`Not picked, and left as they are: ${others.join(", ")}.`);
   }
   return open.length > 0;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { basename, dirname, join } from "node:path/posix";
 import { emptyList, listDefinition } from "../create/definition_files.ts";
 import {
   CreateError,
@@ -15,9 +16,13 @@ import { usageFailure } from "../call/failure.ts";
 import { ImportError } from "./document.ts";
 import {
   fingerprintOf,
+  hindranceIn,
   type ImportedFile,
   inClone,
   parseImported,
+  plainText,
+  serviceNameIn,
+  type ServicePlace,
 } from "./imported_file.ts";
 import { camelCase, TAKEN_NAMES, TEST } from "./names.ts";
 import type { ImportItem } from "./source.ts";
@@ -39,11 +44,11 @@ export const sayAnotherSource = (
   }, and this source ${words}. If it is the ` +
   `same API, add --as ${service}, else --as another name.`;
 
+/** Captures the ID of a tool in that of its test. */
+export const TEST_OF = /^test of (.*)/;
+
 /** Matches the name of a tool in any module. */
 const TOOL = /\btool\(\{\s*name: ["']([\w.-]+)["']/g;
-
-/** A formatted file to write. */
-export type NewFile = Omit<ImportedFile, "isChanged">;
 
 /** The folders and the imported files of a project. */
 export class ImportProject {
@@ -57,6 +62,8 @@ export class ImportProject {
   readonly #texts = new Map<string, string>();
   /** The paths of new texts that no command has put in place yet. */
   readonly #unfinished: string[] = [];
+  /** The reasons why the import cannot continue. */
+  readonly #hindrances: string[] = [];
 
   private constructor(
     private readonly root: string,
@@ -66,28 +73,73 @@ export class ImportProject {
   /**
    * Reads a project.
    *
-   * @throws {CreateError} if there is none, unless `isOptional`
+   * @throws {Failure} if there is none, or if a file of it cannot be understood,
+   * unless `isOptional`
    */
   static async open(root = ".", isOptional = false): Promise<ImportProject> {
     if (!isOptional) await readServer(root);
     const project = new ImportProject(root, await isClone(root));
     for (const folder of ["tools", "services"] as const) {
       const path = project.path(folder);
-      if (!await exists(`${root}/${path}`)) continue;
-      for await (const { name, isFile } of Deno.readDir(`${root}/${path}`)) {
-        project.#paths.add(`${path}/${name}`.toLowerCase());
-        if (!isFile) continue;
-        if (name.endsWith(".ts.new")) {
-          project.#unfinished.push(`${path}/${name}`);
-        }
-        if (!name.endsWith(".ts")) continue;
-        const file = await project.imported(`${path}/${name}`);
-        const text = project.#texts.get(`${path}/${name}`) ?? "";
-        for (const [, tool] of text.matchAll(TOOL)) project.toolNames.add(tool);
-        if (file) project.files.set(`${file.service} ${file.id}`, file);
-      }
+      if (await exists(`${root}/${path}`)) await project.#readFolder(path);
     }
-    return project;
+    const [hindrance] = [...project.#hindrances, ...project.#lostTests()];
+    if (hindrance === undefined || isOptional) return project;
+    throw usageFailure(hindrance);
+  }
+
+  async #readFolder(folder: string): Promise<void> {
+    for await (const entry of Deno.readDir(`${this.root}/${folder}`)) {
+      const path = `${folder}/${entry.name}`;
+      this.#paths.add(path.toLowerCase());
+      if (entry.isDirectory) await this.#readFolder(path);
+      if (!entry.isFile) continue;
+      if (path.endsWith(".ts.new")) this.#unfinished.push(path);
+      if (!path.endsWith(".ts")) continue;
+      const file = await this.imported(path);
+      const text = this.#texts.get(path) ?? "";
+      for (const [, tool] of text.matchAll(TOOL)) this.toolNames.add(tool);
+      const hindrance = hindranceIn(path, text);
+      if (hindrance) this.#hindrances.push(hindrance);
+      if (!file) continue;
+      const key = `${file.service} ${file.id}`;
+      const other = this.files.get(key);
+      this.files.set(key, file);
+      if (!other) continue;
+      this.#hindrances.push(
+        `${other.path} and ${path} were both made of ${file.id}: delete the ` +
+          "first line of the one that is your own.",
+      );
+    }
+  }
+
+  /** Finds the tests of tools that their author has taken over. */
+  #lostTests(): string[] {
+    return [...this.files.values()].flatMap(({ path, text, service, id }) => {
+      const [, tested] = TEST_OF.exec(id) ?? [];
+      if (!tested || this.files.has(`${service} ${tested}`)) return [];
+      const [, module = ""] =
+        /^import \w+ from ["'](\.[^"']*)["']/m.exec(text) ?? [];
+      const tool = join(dirname(path), module);
+      if (!module || !this.has(tool)) return [];
+      return [
+        `${path} tests ${tool}, which is your own: delete its first line too.`,
+      ];
+    });
+  }
+
+  /** Returns the parts of a service that its author may have renamed. */
+  place(service: string): ServicePlace {
+    const file = this.files.get(`${service} service`);
+    return {
+      path: file?.path ?? this.path("services", `${service}.ts`),
+      variable: serviceNameIn(file?.text ?? "") ?? camelCase(service, "api"),
+    };
+  }
+
+  /** True if the author has changed a file since it was written. */
+  isChanged(file: ImportedFile): boolean {
+    return fingerprintOf(file, this.place(file.service)) !== file.fingerprint;
   }
 
   /** Deletes the new texts that an import had written before it was killed. */
@@ -168,7 +220,7 @@ export class ImportProject {
       const test = this.files.get(`${service} test of ${item.id}`)?.path;
       const kept = there ?? test?.replace(/_test\.ts$/, ".ts");
       const name = kept && (there || !this.has(kept))
-        ? kept.replace(/^.*\/|\.ts$/g, "")
+        ? basename(kept, ".ts")
         : this.#freeName(item.name, service, names);
       names.add(name);
       return { ...item, name, aliases: [...item.aliases, item.name] };
@@ -193,13 +245,13 @@ export class ImportProject {
 
   /** Formats files as the project does, all at once. */
   async formatted(
-    files: readonly Omit<NewFile, "fingerprint">[],
-  ): Promise<NewFile[]> {
+    files: readonly Omit<ImportedFile, "fingerprint">[],
+  ): Promise<ImportedFile[]> {
     const folder = await Deno.makeTempDir({ prefix: "import-" });
     const paths = files.map((_, index) => `${folder}/${index}.ts`);
     try {
-      for (const [index, { text }] of files.entries()) {
-        await Deno.writeTextFile(paths[index], this.#own(text));
+      for (const [index, { text, path }] of files.entries()) {
+        await Deno.writeTextFile(paths[index], this.#own(text, path));
       }
       const { success, stderr } = await new Deno.Command(Deno.execPath(), {
         args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
@@ -214,15 +266,20 @@ export class ImportProject {
       }
       return await Promise.all(files.map(async (file, index) => {
         const text = await Deno.readTextFile(paths[index]);
-        return { ...file, text, fingerprint: fingerprintOf(text) };
+        const place = this.place(file.service);
+        return {
+          ...file,
+          text,
+          fingerprint: fingerprintOf({ ...file, text }, place),
+        };
       }));
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
   }
 
-  #own(text: string): string {
-    return this.isClone ? inClone(text) : text;
+  #own(text: string, path: string): string {
+    return this.isClone ? inClone(text, path) : text;
   }
 
   /**
@@ -230,7 +287,7 @@ export class ImportProject {
    *
    * @throws {CreateError} if it has changed
    */
-  async write({ path }: NewFile, text: string): Promise<void> {
+  async write({ path }: ImportedFile, text: string): Promise<void> {
     const full = `${this.root}/${path}`;
     await Deno.mkdir(full.replace(/[^/]*$/, ""), { recursive: true });
     const before = this.#texts.get(path);
@@ -244,8 +301,11 @@ export class ImportProject {
 
   /** Reads the module that lists the tools, or makes it. */
   async #list(): Promise<string> {
-    const list = await this.#read(this.path("tools", "mod.ts"));
-    return list?.replaceAll("\r\n", "\n") ?? this.#own(emptyList("tool"));
+    const path = this.path("tools", "mod.ts");
+    const list = await this.#read(path);
+    return list === undefined
+      ? this.#own(emptyList("tool"), path)
+      : plainText(list);
   }
 
   /**
@@ -253,7 +313,7 @@ export class ImportProject {
    */
   async absent(): Promise<string[]> {
     const list = await this.#list();
-    return [...list.matchAll(/^import .* from ["']\.\/([\w-]+\.ts)["'];?$/gm)]
+    return [...list.matchAll(/^import .* from ["']\.\/([\w/-]+\.ts)["'];?$/gm)]
       .map(([, name]) => name)
       .filter((name) => !this.has(this.path("tools", name)));
   }
@@ -283,7 +343,7 @@ export class ImportProject {
    */
   async listed(
     names: readonly string[],
-  ): Promise<{ unlisted: string[]; list?: NewFile }> {
+  ): Promise<{ unlisted: string[]; list?: ImportedFile }> {
     const before = await this.#list();
     const unlisted = names.filter((it) =>
       !before.includes(`"./${it}.ts"`) && !before.includes(`'./${it}.ts'`)

@@ -1,4 +1,4 @@
-// Imported: bookings service 63d8d441f510 of bookings from https://bookings.example.com/api
+// Imported: bookings service b9fad85bac38 of bookings from https://bookings.example.com/api
 import { account } from "@tool-server/tool-server";
 
 export const bookings = account("bookings", {

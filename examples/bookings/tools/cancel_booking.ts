@@ -1,4 +1,4 @@
-// Imported: bookings DELETE /bookings/{id} e7932d4fa177
+// Imported: bookings DELETE /bookings/{id} 46d24c5a8cb6
 import { tool, z } from "@tool-server/tool-server";
 import { callApi } from "@tool-server/tool-server/api";
 import { bookings } from "../services/bookings.ts";

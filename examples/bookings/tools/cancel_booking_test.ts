@@ -1,4 +1,4 @@
-// Imported: bookings test of DELETE /bookings/{id} 99b9193dd89d
+// Imported: bookings test of DELETE /bookings/{id} 5a0956c718c3
 import assert from "node:assert/strict";
 import { testServer } from "@tool-server/tool-server/testing";
 import cancelBooking from "./cancel_booking.ts";

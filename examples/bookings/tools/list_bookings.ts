@@ -1,4 +1,4 @@
-// Imported: bookings GET /bookings 1ece4706b010
+// Imported: bookings GET /bookings 3def37ce9e8b
 import { tool, z } from "@tool-server/tool-server";
 import { callApi } from "@tool-server/tool-server/api";
 import { bookings } from "../services/bookings.ts";

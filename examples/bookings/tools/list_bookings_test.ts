@@ -1,4 +1,4 @@
-// Imported: bookings test of GET /bookings 7f9f84a6e265
+// Imported: bookings test of GET /bookings f705eace6117
 import assert from "node:assert/strict";
 import { testServer } from "@tool-server/tool-server/testing";
 import listBookings from "./list_bookings.ts";

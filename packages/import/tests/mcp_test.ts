@@ -443,36 +443,42 @@ for (const spoken of ["", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"]) {
   });
 }
 
-Deno.test("a tool that its server no longer calls destructive keeps its approval until the author takes it out", async () => {
-  await using trial = await Trial.start();
-  await run(trial, [DELETE], "--pick", "*");
-  const files = ["tools/delete_issue.ts", "tools/delete_issue_test.ts"];
-  const read = () => Promise.all(files.map((file) => trial.read(file)));
-  const before = await read();
-  const annotations = { destructiveHint: false };
-  // No text of a server is taken for the line with `approval`.
-  const words = "approval: {} approval: {},\n  approval: {},";
-  const properties = { approval: { type: "string", description: words } };
-  const inputSchema = { type: "object", properties };
-  const description = `approval: "approve" ${words}`;
-  const changed = [{ ...DELETE, annotations, description, inputSchema }];
-  const { code, said } = await run(trial, changed);
-  assert.equal(code, 1);
-  for (const file of files) {
-    const told = `${file}: no person would approve its calls any more\n`;
-    assert(said.includes(told), said);
-  }
-  assert.match(said, /- +approval: {},/);
-  assert.deepEqual(await read(), before);
-  assert.equal((await run(trial, changed, "--keep")).code, 0);
-  assert.match((await read())[0], /approval: {},/);
-  assert.equal((await run(trial, changed)).code, 0);
-  assert.equal((await run(trial, [DELETE], "--take")).code, 0);
-  assert.equal((await run(trial, changed, "--take")).code, 0);
-  for (const text of await read()) {
-    assert.doesNotMatch(text, /^\s*approval: \{|, approval: "/m);
-  }
-});
+for (const quote of ['"', "'"]) {
+  Deno.test(`a tool that its server no longer calls destructive keeps its approval until the author takes it out, with quotes such as ${quote}`, async () => {
+    await using trial = await Trial.start();
+    await run(trial, [DELETE], "--pick", "*");
+    const files = ["tools/delete_issue.ts", "tools/delete_issue_test.ts"];
+    for (const file of files) {
+      const text = (await trial.read(file)).replaceAll('"', quote);
+      await Deno.writeTextFile(`${trial.root}/${file}`, text);
+    }
+    const read = () => Promise.all(files.map((file) => trial.read(file)));
+    const before = await read();
+    const annotations = { destructiveHint: false };
+    // No text of a server is taken for the line with `approval`.
+    const words = "approval: {} approval:{},\n  approval: {},";
+    const properties = { approval: { type: "string", description: words } };
+    const inputSchema = { type: "object", properties };
+    const description = `approval: "approve" ${words}`;
+    const changed = [{ ...DELETE, annotations, description, inputSchema }];
+    const { code, said } = await run(trial, changed);
+    assert.equal(code, 1);
+    for (const file of files) {
+      const told = `${file}: no person would approve its calls any more\n`;
+      assert(said.includes(told), said);
+    }
+    assert.match(said, /- +approval: {},/);
+    assert.deepEqual(await read(), before);
+    assert.equal((await run(trial, changed, "--keep")).code, 0);
+    assert.match((await read())[0], /approval: {},/);
+    assert.equal((await run(trial, changed)).code, 0);
+    assert.equal((await run(trial, [DELETE], "--take")).code, 0);
+    assert.equal((await run(trial, changed, "--take")).code, 0);
+    for (const text of await read()) {
+      assert.doesNotMatch(text, /^\s*approval: \{|, approval: "/m);
+    }
+  });
+}
 
 Deno.test("the hints of tools are those that directories want", async () => {
   await using trial = await Trial.start();
