@@ -181,6 +181,23 @@ export class Person {
     });
   }
 
+  /**
+   * Answers all that the account page lists, from time to time. Work whose
+   * client lost the answer with its ID is found nowhere else, and takes the
+   * place of other questions until then.
+   */
+  async #answerListed(): Promise<never> {
+    for (;;) {
+      const paths = await this.visit("look at what waits", async (browser) => {
+        const { text } = await this.open(browser);
+        assert.match(text, /"\/account\/sign-out"/);
+        return [...text.matchAll(/href="(\/wait\/[^"]+)"/g)];
+      });
+      for (const [, path] of paths) await this.answer(BASE_URL + path);
+      await this.world.sleep(120);
+    }
+  }
+
   /** Presses "Approve" on the page of another person, if it is there. */
   async #intrude(link: string): Promise<void> {
     await this.visit("open the page of another", async (browser) => {
@@ -366,6 +383,7 @@ export class Person {
     await this.disconnect("other");
     if (world.random.chance(0.5)) world.trap("amnesia");
     else world.trap("silence", /^\/token$/);
+    await this.#answerListed();
   }
 
   /** Notes that accounts are not there any more. */
