@@ -50,8 +50,8 @@ interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
   /**
-   * The default of `handOver` for tools, in seconds, from the options of
-   * `serve`.
+   * The seconds after which a running call becomes a task, for tools without a
+   * `handOver` of their own. From the options of `serve`.
    */
   handOver?: number;
   /**

@@ -50,7 +50,8 @@ interface Watcher {
 
 /** Makes an empty database that lasts as long as the process. */
 export function memoryKv(): Deno.Kv {
-  // `Deno.Kv` has a private constructor and queues, which are not used here.
+  // The cast is needed because `Deno.Kv` has a private constructor, and queues,
+  // which `MemoryKv` lacks.
   return new MemoryKv() as unknown as Deno.Kv;
 }
 

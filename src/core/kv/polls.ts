@@ -69,8 +69,9 @@ export class Polls {
   #reading?: Promise<void>;
 
   /**
-   * @param pauseMilliseconds a constant pause, for a database where watches see
-   * all writes
+   * @param pauseMilliseconds a constant pause, for a database whose watches
+   * report all writes, so that polls are only needed when a watch breaks.
+   * Without it, pauses grow
    */
   constructor(
     private readonly read: Read,

@@ -9,6 +9,7 @@ import type { Lifetimes } from "./lifetimes.ts";
 import { redirectKind, withoutLoopbackPort } from "./redirect_uri.ts";
 import { unionOfScopes } from "./scope.ts";
 
+/** The person and the client that identify a connection. */
 export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
 
 /**

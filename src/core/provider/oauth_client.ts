@@ -216,10 +216,10 @@ export function oauthClient(
         const { iss = "", tid = "" } = decodeJwt(id_token);
         if (!isIssuer(iss, tid)) throw new Error("iss");
         const named = { ...server, issuer: iss };
-        // oauth4webapi only reads an `id_token` in a token response, so such a
-        // response is made here. The provider's response was handled before,
-        // because it has ended the old tokens, even if the `id_token` is
-        // invalid.
+        // oauth4webapi reads an `id_token` only in a token response, so one is
+        // made here. The provider's own response was handled before: its tokens
+        // must be kept even if the `id_token` is invalid, as the old ones have
+        // ended.
         const answer = Response.json({
           access_token: "elsewhere",
           token_type: "bearer",

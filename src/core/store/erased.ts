@@ -13,8 +13,8 @@ import {
 import { erasedKey } from "../kv/keys.ts";
 
 /**
- * The longest time in seconds for which a call admitted before the erasure may
- * still write.
+ * The time for which an erasure stays marked, in seconds: as long as a call that
+ * was admitted before it may still write.
  */
 export const ERASED_SECONDS = 24 * 60 * 60;
 

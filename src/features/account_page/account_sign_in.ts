@@ -173,8 +173,8 @@ export function accountSignIn(services: FormServices) {
       c.req.query("state")?.startsWith(STATE_PREFIX) === true,
 
     /**
-     * Lists the `state` of a provider's response, which proves by itself that
-     * the response is genuine.
+     * Returns the credential of a provider's response, for the rate limit: its
+     * `state`, which proves that the response is genuine.
      */
     shown: (c: Context): PresentedCredential[] => {
       const [, value = ""] = STATE.exec(c.req.query("state") ?? "") ?? [];

@@ -106,7 +106,7 @@ export class UpstreamAccounts {
           try {
             return await this.#token(service, key);
           } catch (error) {
-            // The tool gets the service's refusal.
+            // Without a new token, the tool gets the service's 401.
             if (error instanceof ToolError) return undefined;
             throw error;
           }

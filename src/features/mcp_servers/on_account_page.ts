@@ -1,6 +1,6 @@
 /**
- * Our client ID metadata document for other authorization servers: one for each
- * MCP server, with its own redirect URI.
+ * Our client ID metadata documents for other authorization servers. Each MCP
+ * server has a document of its own, because it has its own redirect URI.
  *
  * @see draft-ietf-oauth-client-id-metadata-document
  * @module

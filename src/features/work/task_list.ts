@@ -155,7 +155,8 @@ export function taskLists(database: Database) {
      * Lists the tasks of a person: unfinished durable work, then the newest
      * others.
      *
-     * @param bindings the person's issuers, resources and subject
+     * @param bindings the person's bindings, each of an issuer, a resource and
+     * the subject
      * @param most the maximum number of tasks to read
      * @returns `count`: the number of all tasks
      */

@@ -192,8 +192,8 @@ export function jwtDoor(
       const person = personOf(caller);
       if (!isTrusted(id) || await isShutOut(person)) return undefined;
       return {
-        // The subject may change: `JWT_ISSUER` may now list another issuer
-        // first.
+        // Computed again: only the first issuer of `JWT_ISSUER` has subjects
+        // without a prefix, and another issuer may be first now.
         caller: { ...caller, subject: subjectIn(id, sub) },
         isLive: () => isUnblocked(person.subject),
       };

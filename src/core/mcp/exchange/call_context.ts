@@ -132,8 +132,8 @@ export class CallContext implements Context {
   }
 
   /**
-   * Calls `next` with the result of an author's function, like the function
-   * {@linkcode andThen}. Rejects if the author's function is interrupted first.
+   * Calls `next` with the result of an author's function. Rejects if that
+   * function is interrupted first.
    */
   static andThen<T, R>(
     context: Context,

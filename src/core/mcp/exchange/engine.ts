@@ -94,8 +94,8 @@ export interface Engine {
   bodies: BodyClock;
   subscriptions: Subscriptions;
   /**
-   * Limits the open questions to each caller: those to MCP 2025 clients, and
-   * those of tasks that are not durable.
+   * Limits how many questions one caller may have open: from calls of MCP 2025
+   * clients, and from tasks that are not durable.
    */
   questions: CallerBound;
   limits: Limits;
