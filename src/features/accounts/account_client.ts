@@ -68,8 +68,11 @@ export interface AccountClient {
    * used.
    */
   readonly id: string;
-  /** True if {@linkcode revoke} can end tokens at the service. */
-  canRevoke(): Promise<boolean>;
+  /**
+   * True if {@linkcode revoke} can end tokens at the service: these, or those
+   * that it issues now.
+   */
+  canRevoke(tokens?: UpstreamTokens): Promise<boolean>;
   /**
    * Finds the current authorization server. For services that may change it.
    */

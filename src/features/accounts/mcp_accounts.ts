@@ -30,7 +30,7 @@ export function mcpClientOf(
     making ??= load(server).then((port) => port.client(service));
   return {
     id: fingerprint(JSON.stringify(["mcp", service.name, service.api])),
-    canRevoke: async () => await (await client()).canRevoke(),
+    canRevoke: async (it) => await (await client()).canRevoke(it),
     findServer: async () => await (await client()).findServer(),
     authorizationUrl: async (it) => await (await client()).authorizationUrl(it),
     checkIssuer: async (...it) => await (await client()).checkIssuer(...it),

@@ -14,7 +14,10 @@ import type { AccountClient } from "./account_client.ts";
 import type { Sealing } from "../../core/crypto/sealing.ts";
 import { type Logger, logRepeated } from "../../core/log/log.ts";
 import type { RevocationRecord } from "./revocation_record.ts";
-import { UpstreamError } from "../../core/provider/provider.ts";
+import {
+  UpstreamError,
+  type UpstreamTokens,
+} from "../../core/provider/provider.ts";
 
 /**
  * The time between polls. If a process dies with an entry, another process
@@ -131,10 +134,10 @@ export function accountRevocation({ sealing, clients, database, log }: {
       throw new Error(`${service} has not answered just now`);
     }
     try {
-      const text = await client.canRevoke()
-        ? await tokens.open(taken)
-        : undefined;
-      if (text !== undefined) await client.revoke(JSON.parse(text));
+      const text = await tokens.open(taken);
+      if (text === undefined) return;
+      const issued: UpstreamTokens = JSON.parse(text);
+      if (await client.canRevoke(issued)) await client.revoke(issued);
     } catch (error) {
       const kind = error instanceof UpstreamError ? error.kind : undefined;
       if (kind === "unavailable") silent.set(service, performance.now());

@@ -95,8 +95,10 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     return { issuer, authorizationEndpoint: authorization_endpoint };
   }
 
-  async canRevoke(): Promise<boolean> {
-    const { revocation_endpoint } = await this.#at(await this.#resource());
+  async canRevoke(tokens?: UpstreamTokens): Promise<boolean> {
+    const { by } = (tokens ?? {}) as Partial<IssuedTokens>;
+    const { issuer } = by ?? await this.#resource();
+    const { revocation_endpoint } = await this.#at({ issuer });
     return revocation_endpoint !== undefined;
   }
 

@@ -486,6 +486,31 @@ Deno.test("an account that is disconnected is revoked at its authorization serve
   assert.match(service.revoked[0], /^crm-refresh/);
 });
 
+for (const isAway of [false, true]) {
+  Deno.test(`an account is revoked at the authorization server that issued its tokens, though ${isAway ? "the server does not answer now" : "the server names another that revokes none"}`, async () => {
+    await using service = new McpService();
+    await using other = new McpService("2026", "crm");
+    other.metadata = { revocation_endpoint: undefined };
+    await using kv = await openTestKv();
+    {
+      await using server = await startThrough(service, { kv });
+      await connectThere(server, service);
+    }
+    service.resource = { authorization_servers: [other.origin] };
+    service.answer = (_, path) =>
+      isAway && /^\/mcp|protected-resource/.test(path)
+        ? new Response("", { status: 503 })
+        : undefined;
+    // This process has not read where the server led before.
+    await using server = await startThrough(service, { kv });
+    const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+    await visitor.press("/account/accounts/disconnect");
+    await until(() => service.revoked.length > 0);
+    assert.match(service.revoked[0], /^crm-refresh/);
+    assert.deepEqual(other.forms, []);
+  });
+}
+
 Deno.test("two processes register once, and the loser uses the winner's", async () => {
   await using service = new McpService();
   await using kv = await openTestKv();
