@@ -79,7 +79,7 @@ export class WatchedLeases {
    */
   hasLapsed(
     id: string,
-    { versionstamp }: Entry<unknown>,
+    { versionstamp }: Pick<Entry<unknown>, "versionstamp">,
     beforeMilliseconds = 0,
   ): boolean {
     const now = performance.now();

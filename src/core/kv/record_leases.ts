@@ -51,8 +51,10 @@ export function recordLeases(database: Database, seconds: number) {
       isVoid = (lease: Marked) => database.isGivenUp(lease),
     ): Promise<F | undefined> {
       const { leaseMark = found.mark, ...value } = found.value;
+      // Other writes of the record do not renew its lease.
+      const versionstamp = `${value.leaseUntil} ${leaseMark}`;
       const isTaken = !isOver(value) &&
-        !watched.hasLapsed(JSON.stringify(found.key), found) &&
+        !watched.hasLapsed(JSON.stringify(found.key), { versionstamp }) &&
         !await isVoid({ mark: leaseMark });
       if (isTaken) return undefined;
       const leaseUntil = database.now() + seconds;

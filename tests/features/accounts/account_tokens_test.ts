@@ -13,7 +13,9 @@ import {
   type Found,
   isFound,
 } from "../../../src/core/kv/database.ts";
+import { REFRESH_LEASE_SECONDS } from "../../../src/core/oauth/lifetimes.ts";
 import { test } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { OTHER_SECRETS_KEY, SECRETS_KEY } from "../../kit/key_service.ts";
 import { StalledKv } from "../../kit/stalled_kv.ts";
 import { until } from "../../kit/wait.ts";
@@ -111,6 +113,29 @@ for (const [name, write] of Object.entries(KEEPING)) {
     one.database.giveUp(leased);
     await one.database.idle();
     assert(await lease());
+    assert.equal(await lease(), undefined);
+  });
+}
+
+for (const [name, write] of Object.entries(KEEPING)) {
+  test.onDatabases(`lease() takes the lease of a dead process in time, although ${name}() wrote its record meanwhile`, async ({ kv, other }) => {
+    using time = new FakeTime();
+    const { two, leased } = await leasedIn(kv, other);
+    const three = open(other, [OTHER_SECRETS_KEY, SECRETS_KEY]);
+    const find = async () => (await three.vault.find(ADA.subject, true))[0];
+    const lease = async () =>
+      await two.tokens.lease(two.tokens.known(await find(), OLD));
+    time.tick(REFRESH_LEASE_SECONDS - 1);
+    await write(three.vault, await find());
+    await three.database.idle();
+    assert.notEqual((await find()).versionstamp, leased.versionstamp);
+    assert.equal(await lease(), undefined);
+    time.tick(1);
+    const taken = await lease();
+    assert.ok(taken);
+    // The next lease is watched anew, also one that ends at the same time.
+    const { leaseUntil } = leased.value;
+    await two.database.replace(taken, { ...taken.value, leaseUntil });
     assert.equal(await lease(), undefined);
   });
 }
