@@ -13,6 +13,12 @@ import { taskRunKey, tasksOfKey, wakeKey } from "../kv/keys.ts";
  */
 const SECOND_WAKE_SECONDS = 10;
 
+/**
+ * The seconds after which work is resumed if the process dies that lets it
+ * continue: more than that process may take to store the change.
+ */
+export const CERTAIN_SECONDS = 90;
+
 export function setWake(
   transaction: Transaction,
   { address, taskId, dueSeconds, expiresAt }: Expiring & {

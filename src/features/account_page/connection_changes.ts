@@ -19,15 +19,10 @@ import type { Parameters } from "../../core/oauth/parameters.ts";
 import type { Notice } from "./notice.tsx";
 import type { AccountSession } from "./account_sessions.ts";
 import type { Found } from "../../core/kv/database.ts";
+import { CERTAIN_SECONDS } from "../../core/store/waiting_work.ts";
 import { clientNameOf } from "./client_words.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { type FormServices, redirectBack } from "./account_pages.ts";
-
-/**
- * The time after which paused work goes on, at the latest, once its connection
- * is resumed: more than a process may take to resume it.
- */
-const CERTAIN_SECONDS = 90;
 
 /** The changed grants; undefined for each that has ended. */
 type Changes = (Grant | undefined)[];

@@ -100,6 +100,7 @@ export function connectEndpoints(services: ConnectServices) {
     const begun = wait?.state === "open" ? begunAccountOf(wait) : undefined;
     if (!begun) throw new KeyRefusal("Nothing waits for it any more.");
     if (!found) throw new KeyRefusal(NO_ACCOUNT);
+    await flow.wakeLater(visit);
     const stays = await signedIn.staysAllowed(person);
     if (!await vault.standIn(found, begun, stays)) throw signedOut();
     log.audit("Account put in the place of another", {
@@ -124,6 +125,7 @@ export function connectEndpoints(services: ConnectServices) {
       : undefined;
     if (!found || key === undefined) throw new KeyRefusal(NO_ACCOUNT);
     await checkKey(service, key, log);
+    await flow.wakeLater(visit);
     const stays = await signedIn.staysAllowed(person);
     if (!await vault.noteRefusal(found, false, stays)) throw signedOut();
     return await flow.continueCalls(c, visit, found.value.label);

@@ -23,8 +23,9 @@ import {
   newAccount,
 } from "./connect_pages.ts";
 import { parseLabel } from "./pasted_key.ts";
+import { CERTAIN_SECONDS } from "../../core/store/waiting_work.ts";
 import { connectsAt } from "../questions/wait_pages.ts";
-import { answerWaitingCalls } from "./waiting_calls.ts";
+import { answerWaitingCalls, wakeWork } from "./waiting_calls.ts";
 
 const TRIES: Rate = { burst: 10, perSecond: 1 / 30 };
 
@@ -51,6 +52,10 @@ export function connectFlow(services: ConnectServices) {
     return redirect(c, `${baseUrl}/connect/${visit.service.name}?${query}`);
   }
 
+  /** Lets durable work continue even if this process dies before it says so. */
+  const wakeLater = (visit: ConnectVisit) =>
+    wakeWork(visit, services, CERTAIN_SECONDS);
+
   /** Responds to the second sending of a form with the outcome of the first. */
   async function showKept(
     c: Context,
@@ -74,6 +79,7 @@ export function connectFlow(services: ConnectServices) {
   return {
     ...pages,
     continueCalls,
+    wakeLater,
 
     /**
      * Finds the service that the path names.
@@ -147,6 +153,7 @@ export function connectFlow(services: ConnectServices) {
       const stays = await signedIn.staysAllowed(person);
       const keeping = revocation && await vault.keeping(revocation);
       if (revocation && !keeping) return await showKept(c, visit, checked);
+      await wakeLater(visit);
       const saved = await vault.save(account, key, (transaction) => {
         stays(transaction);
         keeping?.(transaction);

@@ -62,8 +62,18 @@ export async function answerWaitingCalls(
     if (action === "accept" && !canContinue(wait, own)) continue;
     await waits.answer(wait.id!, subject, { action }, stays);
   }
-  await ownTasks(services).wake(
+  await wakeWork({ person, service }, services);
+}
+
+/** Resumes the person's durable work that needs an account at a service. */
+export function wakeWork(
+  { person, service }: { person: SignedIn; service: { name: string } },
+  services: AccountPageServices,
+  afterSeconds?: number,
+): Promise<void> {
+  return ownTasks(services).wake(
     person.session,
     ({ tool }) => services.needsAccount(tool, service.name),
+    afterSeconds,
   );
 }
