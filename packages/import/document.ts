@@ -11,6 +11,7 @@ import { readAtMost } from "../../src/core/net/body_bytes.ts";
 import { UNPRINTABLE } from "../../src/core/log/log_line.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { messageOf } from "../../src/core/thrown.ts";
+import { Failure } from "../call/failure.ts";
 import { CreateError } from "../create/files.ts";
 
 /** The reason why a source, or a part of it, does not become tools. */
@@ -152,6 +153,9 @@ export async function parseOpenApi(
 ): Promise<ApiDocument> {
   const parsed = parseText(text, source);
   checkSize(parsed, source);
+  for (const name of ["openapi", "swagger"]) {
+    if (typeof parsed[name] === "object") delete parsed[name];
+  }
   const root = await upgraded(parsed, source);
   if (!isObject(root.paths) && !isObject(root.webhooks)) {
     throw new ImportError(
@@ -305,6 +309,22 @@ export function attempt<T>(make: () => T): T | undefined {
   } catch (error) {
     if (error instanceof ImportError) return undefined;
     throw error;
+  }
+}
+
+/**
+ * Returns the result of a function that reads what a stranger wrote. A value of
+ * another type than the specification names is an error of the source, not of
+ * this program.
+ *
+ * @throws {ImportError}
+ */
+export function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new ImportError(`It cannot be read: ${shortLine(messageOf(error))}.`);
   }
 }
 

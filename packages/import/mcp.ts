@@ -11,7 +11,7 @@ import { Exit, Failure } from "../call/failure.ts";
 import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
-import { ImportError, shortLine } from "./document.ts";
+import { ImportError, reading, shortLine } from "./document.ts";
 import {
   camelCase,
   capital,
@@ -78,7 +78,7 @@ export async function mcpSource(
       name: uniqueName(snakeCase(name) || "tool", names, "_"),
       group: "",
       isDeprecated: false,
-      tokens: () => tokensOfTool(callable(listed, revision)),
+      tokens: () => reading(() => tokensOfTool(callable(listed, revision))),
       listed: () => callable(listed, revision),
     };
   });
@@ -95,7 +95,8 @@ export async function mcpSource(
       service: serviceCode(names, url, title, signIn),
       notes: signIn === "key" ? [PASTED] : [],
       isPersonal: signIn !== "open",
-      tool: ({ listed }, name) => toolCode(listed(), name, names),
+      tool: ({ listed }, name) =>
+        reading(() => toolCode(listed(), name, names)),
     }),
   };
 }

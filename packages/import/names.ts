@@ -85,11 +85,15 @@ export function uniqueName(
   return found;
 }
 
-/** Counts the levels of brackets in code, outside texts. */
+/** Matches a text, a pattern that is an argument, or a bracket in code. */
+const SIGNS =
+  /"(?:[^"\\]|\\.)*"|(?<=\()\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\[])+\/|[([{]|[)\]}]/g;
+
+/** Counts the levels of brackets in code, outside texts and patterns. */
 export function nestingOf(code: string): number {
   let depth = 0;
   let most = 0;
-  for (const [sign] of code.matchAll(/"(?:[^"\\]|\\.)*"|[([{]|[)\]}]/g)) {
+  for (const [sign] of code.matchAll(SIGNS)) {
     if ("([{".includes(sign)) most = Math.max(most, ++depth);
     else if (sign.length === 1) depth--;
   }

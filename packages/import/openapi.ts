@@ -9,6 +9,7 @@ import {
   type ApiDocument,
   attempt,
   ImportError,
+  reading,
   shortLine,
 } from "./document.ts";
 import { snakeCase } from "./names.ts";
@@ -35,7 +36,12 @@ export interface ApiItem extends ImportItem {
   operation: Operation;
 }
 
+/** @throws {ImportError} for a document that is of no use */
 export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
+  return reading(() => sourceOf(document));
+}
+
+function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
   const { root } = document;
   const info = Object(root.info);
   const title = shortLine(info.title ?? "API", 60);
@@ -45,7 +51,7 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
   const items = operations.map((operation) => ({
     ...operation,
     aliases: operation.operationId ? [operation.operationId] : [],
-    tokens: () => tokensOf(operation, details(operation, "")),
+    tokens: () => reading(() => tokensOf(operation, details(operation, ""))),
     operation,
   }));
   const address = attempt(() => apiAddressOf(document, root.servers))?.api;
@@ -56,22 +62,27 @@ export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
     items,
     left,
     write(names, picked) {
-      const chosen = picked.map(({ operation }) => operation);
-      const address = apiAddressOf(document, root.servers, names.url);
-      const security = securityOf(document, chosen);
-      const service = serviceCode(names, title, security, address);
+      const { service, security, address } = reading(() => {
+        const chosen = picked.map(({ operation }) => operation);
+        const address = apiAddressOf(document, root.servers, names.url);
+        const security = securityOf(document, chosen);
+        const service = serviceCode(names, title, security, address);
+        return { service, security, address };
+      });
       return {
         service: service.text,
         notes: service.notes,
         isPersonal: service.isPersonal,
-        tool({ operation }, name) {
-          const other = security.others.get(operation);
-          if (other !== undefined) throw new ImportError(other);
-          checkServer(document, operation, address.api);
-          const used = security.open.has(operation) && service.open || service;
-          const own = details(operation, used.variable);
-          return toolCode(operation, own, name, names.name, used);
-        },
+        tool: ({ operation }, name) =>
+          reading(() => {
+            const other = security.others.get(operation);
+            if (other !== undefined) throw new ImportError(other);
+            checkServer(document, operation, address.api);
+            const used = security.open.has(operation) && service.open ||
+              service;
+            const own = details(operation, used.variable);
+            return toolCode(operation, own, name, names.name, used);
+          }),
       };
     },
   };

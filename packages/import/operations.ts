@@ -363,9 +363,11 @@ function bodyOf(
 function withoutFiles(entry: JsonObject, schemas: Schemas): PlainSchema {
   const schema = schemas.plain(entry.schema);
   const target = schemas.target(schema);
-  const isFile = (part: PlainSchema): boolean => {
+  // Arrays may contain themselves.
+  const isFile = (part: PlainSchema, depth = 0): boolean => {
     const { format, items } = schemas.target(part);
-    return format === "binary" || items !== undefined && isFile(items);
+    return format === "binary" ||
+      items !== undefined && depth < 20 && isFile(items, depth + 1);
   };
   if (isFile(target)) {
     throw new ImportError("Its body is a file, which tools cannot send.");

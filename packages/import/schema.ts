@@ -64,6 +64,9 @@ const MAX_SCHEMAS = 5_000;
 const TOO_MANY =
   `Its schemas have more than ${MAX_SCHEMAS} parts, too many for a model.`;
 
+const refersToItself = (ref: string) =>
+  new ImportError(`${shortLine(ref)} refers to itself.`);
+
 /** The maximum depth of one schema without a reference. */
 const MAX_DEPTH = 60;
 
@@ -105,9 +108,10 @@ export class Schemas {
   }
 
   /** Returns the component that a schema refers to, or the schema itself. */
-  target(schema: PlainSchema): PlainSchema {
+  target(schema: PlainSchema, hops = 0): PlainSchema {
     const target = schema.ref && this.components.get(schema.ref);
-    return target ? this.target(target) : schema;
+    if (target && hops > MAX_DEPTH) throw refersToItself(schema.ref!);
+    return target ? this.target(target, hops + 1) : schema;
   }
 
   #component(ref: string, depth: number): PlainSchema {
@@ -437,8 +441,27 @@ function lengthOf({ values, pattern, defaultValue, properties }: PlainSchema) {
 }
 
 /**
+ * Checks that no component refers to itself except from its items or members:
+ * its check would never end.
+ *
+ * @throws {ImportError}
+ */
+function checkEnds(components: Components): void {
+  const ending = new Set<string>();
+  const visit = (schema: PlainSchema, open: readonly string[]): void => {
+    const { ref, union = [], all = [] } = schema;
+    for (const part of [...union, ...all]) visit(part, open);
+    if (ref === undefined || ending.has(ref)) return;
+    if (open.includes(ref)) throw refersToItself(ref);
+    visit(components.get(ref) ?? {}, [...open, ref]);
+    ending.add(ref);
+  };
+  for (const ref of components.keys()) visit({ ref }, []);
+}
+
+/**
  * Checks the number of subschemas in a list of tools, where every component is
- * written out at each use.
+ * written out at each use, and that each has an end.
  *
  * @throws {ImportError} for more than a model could use
  */
@@ -446,6 +469,7 @@ export function checkWrittenOut(
   schemas: readonly PlainSchema[],
   components: Components,
 ): void {
+  checkEnds(components);
   const sizes = new Map<string, number>();
   const size = (schema: PlainSchema): number => {
     if (schema.ref !== undefined) {

@@ -227,14 +227,6 @@ Deno.test("a schema within itself becomes a lazy one", async () => {
   assert.match(tool, /const tree: z\.ZodType = z\.lazy\(\(\) => z\.object/);
 });
 
-Deno.test("a reference that is nothing but itself ends", async () => {
-  const { tool } = await toolOf({ $ref: "#/components/schemas/A" }, {
-    A: { $ref: "#/components/schemas/B" },
-    B: { $ref: "#/components/schemas/A" },
-  });
-  assert.match(tool, /z\.lazy/);
-});
-
 Deno.test("a schema that needs itself, twice, has a sample that ends", async () => {
   const self = { $ref: "#/components/schemas/A" };
   const { tool } = await toolOf(self, {
@@ -449,10 +441,10 @@ const nested = (times: number, wrap: (inner: unknown) => unknown) => {
   return value;
 };
 
-/** Counts the levels of brackets in code, outside texts. */
+/** Counts the levels of brackets in code, outside texts and patterns. */
 function levelsOf(code: string): number {
   let most = 0;
-  const signs = code.replaceAll(/"(?:[^"\\]|\\.)*"|[^([{)\]}]/g, "");
+  const signs = code.replaceAll(/\/\^.*?\/u|"(?:[^"\\]|\\.)*"|[^([{)\]}]/g, "");
   [...signs].reduce((depth, sign) => {
     const now = depth + ("([{".includes(sign) ? 1 : -1);
     most = Math.max(most, now);
@@ -486,6 +478,16 @@ for (
         items: { anyOf: [items, { $ref: "#/components/schemas/Tree" }] },
       })),
       [[[{ leaves: [{}] }]]],
+    ],
+    [
+      "patterns that end brackets",
+      nested(9, (items) => ({
+        type: "array",
+        items: {
+          anyOf: [{ type: "string", pattern: "^t.?\\}?\\)?\\]?" }, items],
+        },
+      })),
+      ["tea"],
     ],
     ["parts of an allOf", { allOf: Array(60).fill({ anyOf }) }, "a"],
   ] as const
@@ -535,4 +537,59 @@ Deno.test("very many operations of one operationId have names in a time that gro
   assert.deepEqual([...names].slice(0, 4), ["a_2", "a", "a_3", "a_4"]);
   assert.equal(names.size, 1001);
   assert(looks < 5000, `${looks}`);
+});
+
+const toItself = { $ref: "#/components/schemas/A" };
+const odd = { toString: 1 };
+
+for (
+  const [words, schema, message] of [
+    ["a reference to itself", toItself, /A refers to itself/],
+    ["an anyOf of itself", { anyOf: [toItself, toItself] }, /refers to itself/],
+    ["an allOf of a reference to itself", { allOf: [toItself] }, /to itself/],
+    ["an object for a reference", { allOf: [{ $ref: odd }] }, /cannot be read/],
+    ["an object for a type", { type: odd }, /cannot be read/],
+    ["an object for a member", { required: [odd] }, /cannot be read/],
+  ] as const
+) {
+  Deno.test(`a schema that is ${words} becomes no tool, and its message is a line`, async () => {
+    const A = words.includes("anyOf") ? schema : toItself;
+    await assert.rejects(toolOf(schema, { A }), {
+      name: "ImportError",
+      message,
+    });
+  });
+}
+
+for (
+  const more of [
+    { openapi: odd },
+    { info: { title: odd } },
+    { servers: [{ url: odd }] },
+    {
+      components: {
+        securitySchemes: { a: { type: "apiKey", in: "header", name: odd } },
+      },
+      security: [{ a: [] }],
+    },
+  ]
+) {
+  Deno.test(`a document with an object for a text in ${Object.keys(more)[0]} is refused in words`, async () => {
+    await using trial = await Trial.start();
+    const document = documentOf({ "/a": { get: {} } }, more);
+    await assert.rejects(trial.import(document), { name: "ImportError" });
+  });
+}
+
+Deno.test("a form that has arrays of themselves has no files", async () => {
+  const A = { type: "array", items: toItself };
+  const schema = { type: "object", properties: { a: A } };
+  const content = { "application/x-www-form-urlencoded": { schema } };
+  await using trial = await Trial.start();
+  const { said } = await trial.import(
+    documentOf({ "/a": { post: { requestBody: { content } } } }, {
+      components: { schemas: { A } },
+    }),
+  );
+  assert.match(said, /1 tool of/);
 });
