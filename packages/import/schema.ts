@@ -86,7 +86,6 @@ export class Schemas {
 
   /**
    * Converts a schema to the simplified form.
-   *
    * @throws {ImportError} if it cannot be read
    */
   plain(schema: unknown, depth = 0): PlainSchema {
@@ -443,7 +442,6 @@ function lengthOf({ values, pattern, defaultValue, properties }: PlainSchema) {
 /**
  * Checks that no component refers to itself except from its items or members:
  * its check would never end.
- *
  * @throws {ImportError}
  */
 function checkEnds(components: Components): void {
@@ -462,7 +460,6 @@ function checkEnds(components: Components): void {
 /**
  * Checks the number of subschemas in a list of tools, where every component is
  * written out at each use, and that each has an end.
- *
  * @throws {ImportError} for more than a model could use
  */
 export function checkWrittenOut(
