@@ -173,6 +173,8 @@ export interface ListedWait
   hasEnded?: boolean;
   /** True if a person refused the call of an approval. */
   isRefused?: boolean;
+  /** True if the client withdrew the approval. */
+  isWithdrawn?: boolean;
 }
 
 /** The index entry by which an asking call or task finds its wait. */
@@ -244,8 +246,9 @@ export function putWait(
 ): Transaction {
   const { askerKey, kind, clientId, grantId, taskId, state, expiresAt } =
     record;
-  const { scope, endedAt, isRefused } = record.approval ?? {};
-  const end = { hasEnded: endedAt !== undefined, isRefused };
+  const { scope, endedAt, isRefused, outcome } = record.approval ?? {};
+  const isWithdrawn = outcome === "withdrawn" || undefined;
+  const end = { hasEnded: endedAt !== undefined, isRefused, isWithdrawn };
   if (scope !== undefined) {
     const queued = placeInQueue(key, record.approval!);
     if (state === "open") transaction.set(queued, { expiresAt });

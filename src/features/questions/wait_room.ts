@@ -69,12 +69,12 @@ export function waitRoom(
     },
 
     /**
-     * Returns a wait that may be deleted to make room in a full list: of the
-     * client's refused calls, the one that expires first. Undefined if there is
-     * room.
+     * Returns a wait that may be deleted to make room in a full list: a
+     * withdrawn call or a refused call of the client, whichever expires first.
+     * If only the person's limit is reached, also a withdrawn call of another
+     * client. Undefined if there is room.
      *
-     * @throws {LimitError} if the list is full, and the client has no refused
-     *   call
+     * @throws {LimitError} if the list is full, and has no such call
      */
     check(
       listed: readonly Found<ListedWait>[] | undefined,
@@ -84,18 +84,22 @@ export function waitRoom(
       // Each kind is counted by itself: webhooks wait for days, but leave room
       // for pages.
       const { most = MAX_WAITS_PER_PERSON } = opener;
-      const same = listed.filter(({ value: { kind, state } }) =>
-        kind === opener.kind && state !== "used"
+      const same = listed.filter(({ value: { kind, state, isWithdrawn } }) =>
+        kind === opener.kind && (state !== "used" || isWithdrawn)
       );
       const ofClient = opener.kind !== "webhook"
         ? same.filter(({ value }) => isSameClient(value, opener))
         : [];
       if (same.length < most && ofClient.length < MAX_WAITS_PER_CLIENT) return;
+      const isClientFull = ofClient.length >= MAX_WAITS_PER_CLIENT;
       // Durable work may still have to read its refusal.
-      const [refused] = ofClient
-        .filter(({ value: { isRefused, taskId } }) => isRefused && !taskId)
+      const [spare] = (isClientFull ? ofClient : same)
+        .filter(({ value }) =>
+          !value.taskId && (value.isWithdrawn ||
+            value.isRefused && isSameClient(value, opener))
+        )
         .sort((one, other) => one.value.expiresAt - other.value.expiresAt);
-      if (refused) return refused;
+      if (spare) return spare;
       full.set(nameOf(opener), true, FULL_MILLISECONDS);
       refuse(opener);
     },

@@ -168,9 +168,9 @@ export function waitStore(database: Database) {
           await database.find<WaitRecord>(pointer.value.wait);
         const wait = await readSame(own, known);
         if (wait) return wait;
-        const refused = check(held, opener);
-        const dropped = refused &&
-          await database.find<WaitRecord>(listedWaitKey(refused.key));
+        const spare = check(held, opener);
+        const dropped = spare &&
+          await database.find<WaitRecord>(listedWaitKey(spare.key));
         const { grant, run } = await basisOf(database, waiting);
         const createdAt = database.now();
         touchList(transaction.check(pointer), own, createdAt);

@@ -163,6 +163,33 @@ for (const action of ["decline", "cancel"]) {
   });
 }
 
+Deno.test("a client that asks and withdraws without end keeps 25 approvals, and takes no room from others", async () => {
+  await using kv = await openTestKv();
+  await using server = await start(kv);
+  server.provider.subject = "42";
+  const people = await Promise.all(
+    Array.from({ length: 5 }, () => server.person()),
+  );
+  const kept = async () => {
+    const all = await Array.fromAsync(kv.list<Json>({ prefix: ["wait"] }));
+    // An ended record is a mark without content, until it is deleted.
+    return all.filter(({ value }) => value.sealed).length;
+  };
+  for (const [index, { headers }] of people.slice(0, 4).entries()) {
+    for (let n = 0; n < 30; n++) {
+      const { answer } = await ask(server, "buy", headers, { n });
+      assert.match(await textOf(answer("decline")), DECLINED);
+    }
+    assert.equal(await kept(), 25 * (index + 1));
+  }
+  // The person's list is full of withdrawn calls: one of them makes room.
+  const { link } = await ask(server, "buy", people[4].headers);
+  assert.equal(await kept(), 100);
+  const visitor = await open(server, link);
+  await press(visitor, "approve");
+  assert.match(visitor.words, /Approved\. It begins/);
+});
+
 Deno.test("a call that is held learns that another one has declined, and a press that comes then begins nothing", async () => {
   await using kv = await openTestKv();
   await using server = await start(kv);
