@@ -484,7 +484,7 @@ for (
       nested(9, (items) => ({
         type: "array",
         items: {
-          anyOf: [{ type: "string", pattern: "^t.?\\}?\\)?\\]?" }, items],
+          anyOf: [{ type: "string", pattern: "^t\\w\\w\\}?\\)?\\]?" }, items],
         },
       })),
       ["tea"],
