@@ -153,9 +153,6 @@ export async function parseOpenApi(
 ): Promise<ApiDocument> {
   const parsed = parseText(text, source);
   checkSize(parsed, source);
-  for (const name of ["openapi", "swagger"]) {
-    if (typeof parsed[name] === "object") delete parsed[name];
-  }
   const root = await upgraded(parsed, source);
   if (!isObject(root.paths) && !isObject(root.webhooks)) {
     throw new ImportError(
@@ -201,8 +198,10 @@ function checkSize(root: JsonObject, source: string): void {
 
 /** Converts a document to OpenAPI 3. @throws {ImportError} for another kind */
 async function upgraded(root: JsonObject, source: string): Promise<JsonObject> {
-  if (/^3\.[012](\.|$)/.test(`${root.openapi}`)) return root;
-  if (`${root.swagger}` !== "2.0") {
+  const [openapi, swagger] = [root.openapi, root.swagger]
+    .map((it) => typeof it === "object" ? "" : `${it}`);
+  if (/^3\.[012](\.|$)/.test(openapi)) return root;
+  if (swagger !== "2.0") {
     throw new ImportError(
       `${source} must be an OpenAPI document of 3.0, 3.1, 3.2 or Swagger 2.0.`,
     );

@@ -11,7 +11,7 @@ import { Exit, Failure } from "../call/failure.ts";
 import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
-import { ImportError, reading, shortLine } from "./document.ts";
+import { ImportError, shortLine } from "./document.ts";
 import {
   camelCase,
   capital,
@@ -22,7 +22,12 @@ import {
 } from "./names.ts";
 import { sampleOf } from "./sample.ts";
 import { Schemas, shortText } from "./schema.ts";
-import type { ImportItem, ImportSource, ServiceNames } from "./source.ts";
+import {
+  guarded,
+  type ImportItem,
+  type ImportSource,
+  type ServiceNames,
+} from "./source.ts";
 import { APPROVAL_CODE, inputCode, type ToolArgument } from "./tool_code.ts";
 
 /** The maximum number of tools that are read. */
@@ -78,12 +83,12 @@ export async function mcpSource(
       name: uniqueName(snakeCase(name) || "tool", names, "_"),
       group: "",
       isDeprecated: false,
-      tokens: () => reading(() => tokensOfTool(callable(listed, revision))),
+      tokens: () => tokensOfTool(callable(listed, revision)),
       listed: () => callable(listed, revision),
     };
   });
   const title = shortLine(info.title ?? info.name ?? new URL(url).host, 60);
-  return {
+  return guarded({
     title: `${title} ${shortLine(info.version ?? "", 20)}`.trim() +
       ", an MCP server",
     name: snakeCase(title, 40) || "server",
@@ -95,10 +100,9 @@ export async function mcpSource(
       service: serviceCode(names, url, title, signIn),
       notes: signIn === "key" ? [PASTED] : [],
       isPersonal: signIn !== "open",
-      tool: ({ listed }, name) =>
-        reading(() => toolCode(listed(), name, names)),
+      tool: ({ listed }, name) => toolCode(listed(), name, names),
     }),
-  };
+  });
 }
 
 /**

@@ -28,7 +28,7 @@ import {
 import { securityOf } from "./security.ts";
 import { apiAddressOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
-import type { ImportItem, ImportSource } from "./source.ts";
+import { guarded, type ImportItem, type ImportSource } from "./source.ts";
 import { BODY_NAME, toolArguments, toolCode } from "./tool_code.ts";
 import { descriptionOf, schemaOfFormat } from "./zod_code.ts";
 
@@ -38,7 +38,7 @@ export interface ApiItem extends ImportItem {
 
 /** @throws {ImportError} for a document that is of no use */
 export function openApiSource(document: ApiDocument): ImportSource<ApiItem> {
-  return reading(() => sourceOf(document));
+  return guarded(reading(() => sourceOf(document)));
 }
 
 function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
@@ -51,7 +51,7 @@ function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
   const items = operations.map((operation) => ({
     ...operation,
     aliases: operation.operationId ? [operation.operationId] : [],
-    tokens: () => reading(() => tokensOf(operation, details(operation, ""))),
+    tokens: () => tokensOf(operation, details(operation, "")),
     operation,
   }));
   const address = attempt(() => apiAddressOf(document, root.servers))?.api;
@@ -62,27 +62,22 @@ function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
     items,
     left,
     write(names, picked) {
-      const { service, security, address } = reading(() => {
-        const chosen = picked.map(({ operation }) => operation);
-        const address = apiAddressOf(document, root.servers, names.url);
-        const security = securityOf(document, chosen);
-        const service = serviceCode(names, title, security, address);
-        return { service, security, address };
-      });
+      const chosen = picked.map(({ operation }) => operation);
+      const address = apiAddressOf(document, root.servers, names.url);
+      const security = securityOf(document, chosen);
+      const service = serviceCode(names, title, security, address);
       return {
         service: service.text,
         notes: service.notes,
         isPersonal: service.isPersonal,
-        tool: ({ operation }, name) =>
-          reading(() => {
-            const other = security.others.get(operation);
-            if (other !== undefined) throw new ImportError(other);
-            checkServer(document, operation, address.api);
-            const used = security.open.has(operation) && service.open ||
-              service;
-            const own = details(operation, used.variable);
-            return toolCode(operation, own, name, names.name, used);
-          }),
+        tool({ operation }, name) {
+          const other = security.others.get(operation);
+          if (other !== undefined) throw new ImportError(other);
+          checkServer(document, operation, address.api);
+          const used = security.open.has(operation) && service.open || service;
+          const own = details(operation, used.variable);
+          return toolCode(operation, own, name, names.name, used);
+        },
       };
     },
   };

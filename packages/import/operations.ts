@@ -359,15 +359,17 @@ function bodyOf(
   );
 }
 
+/** The most arrays within arrays that may hold files; some hold themselves. */
+const MAX_ARRAYS = 20;
+
 /** Reads the schema of a body. @throws {ImportError} if the body has a file */
 function withoutFiles(entry: JsonObject, schemas: Schemas): PlainSchema {
   const schema = schemas.plain(entry.schema);
   const target = schemas.target(schema);
-  // Arrays may contain themselves.
   const isFile = (part: PlainSchema, depth = 0): boolean => {
     const { format, items } = schemas.target(part);
     return format === "binary" ||
-      items !== undefined && depth < 20 && isFile(items, depth + 1);
+      items !== undefined && depth < MAX_ARRAYS && isFile(items, depth + 1);
   };
   if (isFile(target)) {
     throw new ImportError("Its body is a file, which tools cannot send.");

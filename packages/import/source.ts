@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { reading } from "./document.ts";
 
 /** An item of a source that can become a tool. */
 export interface ImportItem {
@@ -80,4 +81,27 @@ export interface WrittenService<I extends ImportItem = ImportItem> {
    * @throws {ImportError} if it cannot become a tool
    */
   tool(item: I, name: string): ToolFiles;
+}
+
+/**
+ * Makes all functions of a source throw an {@linkcode ImportError} for what they
+ * cannot read, see {@linkcode reading}.
+ */
+export function guarded<I extends ImportItem>(
+  source: ImportSource<I>,
+): ImportSource<I> {
+  return {
+    ...source,
+    items: source.items.map((item) => ({
+      ...item,
+      tokens: () => reading(item.tokens),
+    })),
+    write(names, picked) {
+      const written = reading(() => source.write(names, picked));
+      return {
+        ...written,
+        tool: (item, name) => reading(() => written.tool(item, name)),
+      };
+    },
+  };
 }

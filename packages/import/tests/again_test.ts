@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { documentOf, KEYED, Trial } from "./kit.ts";
+import { documentOf, jsonBody, KEYED, Trial } from "./kit.ts";
 
 const CUPS = {
   get: {
@@ -14,28 +14,18 @@ const CUPS = {
   post: {
     operationId: "pourCup",
     summary: "Pour a cup",
-    requestBody: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: {
-            type: "object",
-            required: ["size"],
-            properties: {
-              size: { type: "string" },
-              "milk-kind": { type: "string" },
-            },
-          },
-        },
-      },
-    },
+    requestBody: jsonBody({
+      type: "object",
+      required: ["size"],
+      properties: { size: { type: "string" }, "milk-kind": { type: "string" } },
+    }),
   },
   delete: { operationId: "deleteCups", summary: "Delete the cups" },
 };
 
 const TEA = documentOf({ "/cups": CUPS }, KEYED);
 
-/** The document with other words for some operations. */
+/** Returns the document with another summary for each of these operations. */
 const changed = (...methods: (keyof typeof CUPS)[]) =>
   documentOf({
     "/cups": {
@@ -92,7 +82,7 @@ for (const fmt of FORMATS) {
       /name: ["']all_cups["'],\s+title: ["']Other words["']/,
     );
     assert.deepEqual(await trial.import(changed("get"), ["--check"]), NOTHING);
-    // What is in a string is no format.
+    // A semicolon in a string is no format.
     await trial.edit("tools/pour_cup.ts", "Pour a cup", "Pour; a cup");
     const open = await trial.import(changed("get", "post"), []);
     assert.match(open.said, /^Not written: tools\/pour_cup\.ts\./m);

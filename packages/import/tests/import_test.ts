@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { reserveProject } from "../../create/files.ts";
 import { main } from "../mod.ts";
-import { documentOf, KEYED, Trial } from "./kit.ts";
+import { documentOf, jsonBody, KEYED, Trial } from "./kit.ts";
 
 const TEA = documentOf({
   "/teas/{tea-id}/cups": {
@@ -43,22 +43,15 @@ const TEA = documentOf({
       operationId: "pourCup",
       tags: ["cups"],
       summary: "Pour a cup",
-      requestBody: {
-        required: true,
-        content: {
-          "application/json": {
-            schema: {
-              type: "object",
-              required: ["size", "id"],
-              properties: {
-                id: { type: "string", readOnly: true },
-                size: { type: "string", enum: ["small", "large"] },
-                milk: { type: ["boolean", "null"], description: "With milk." },
-              },
-            },
-          },
+      requestBody: jsonBody({
+        type: "object",
+        required: ["size", "id"],
+        properties: {
+          id: { type: "string", readOnly: true },
+          size: { type: "string", enum: ["small", "large"] },
+          milk: { type: ["boolean", "null"], description: "With milk." },
         },
-      },
+      }),
       responses: {},
     },
     delete: { operationId: "deleteCups", tags: ["cups"], responses: {} },

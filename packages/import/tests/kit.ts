@@ -103,16 +103,19 @@ export const KEYED = {
   security: [{ key: [] }],
 };
 
+/** The body of an operation that wants JSON with a schema. */
+export const jsonBody = (schema: unknown) => ({
+  required: true,
+  content: { "application/json": { schema } },
+});
+
 /** Makes a tool and its test of one operation with a schema, unformatted. */
 export async function toolOf(
   schema: unknown,
   schemas: Record<string, unknown> = {},
 ): Promise<ToolFiles> {
-  const content = { "application/json": { schema } };
   const document = documentOf({
-    "/a": {
-      post: { operationId: "a", requestBody: { required: true, content } },
-    },
+    "/a": { post: { operationId: "a", requestBody: jsonBody(schema) } },
   }, { components: { schemas } });
   const parsed = await parseOpenApi(JSON.stringify(document), "a.json");
   const source = openApiSource(parsed);
