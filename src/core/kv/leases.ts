@@ -51,7 +51,8 @@ export function isHeld({ value }: { value?: TaskLease | null }): boolean {
 const WATCHED_SECONDS = 60 * 60;
 
 interface Suspicion {
-  versionstamp: string | null;
+  /** A text that changes with each renewal of the lease. */
+  renewal: string | null;
   sinceMilliseconds: number;
   /**
    * The time for which other processes had watched the lease before this one.
@@ -74,23 +75,24 @@ export class WatchedLeases {
    * Watches a lease. Returns true once enough time has passed without a
    * renewal.
    *
+   * @param renewal a text that changes with each renewal
    * @param beforeMilliseconds the time for which other processes have watched
    * it
    */
   hasLapsed(
     id: string,
-    { versionstamp }: Pick<Entry<unknown>, "versionstamp">,
+    renewal: string | null,
     beforeMilliseconds = 0,
   ): boolean {
     const now = performance.now();
     const before = this.#suspicions.get(id);
     const milliseconds = now - (before?.sinceMilliseconds ?? now);
     if (
-      before?.versionstamp !== versionstamp ||
+      before?.renewal !== renewal ||
       this.database.answersForMilliseconds <= milliseconds
     ) {
       this.#suspicions.set(id, {
-        versionstamp,
+        renewal,
         sinceMilliseconds: now,
         beforeMilliseconds,
         notedMilliseconds: 0,
@@ -129,7 +131,7 @@ export class WatchedTaskLeases extends WatchedLeases {
    */
   async watch(taskId: string, lease: Entry<TaskLease>): Promise<boolean> {
     const before = lease.value?.watchedMilliseconds;
-    if (this.hasLapsed(taskId, lease, before)) return true;
+    if (this.hasLapsed(taskId, lease.versionstamp, before)) return true;
     const watched = this.suspicion(taskId);
     if (isHeld(lease) || !watched) return false;
     const own = performance.now() - watched.sinceMilliseconds;
@@ -145,7 +147,7 @@ export class WatchedTaskLeases extends WatchedLeases {
         })
       );
       // Only the watched time was written, so the lease is still the same.
-      if (versionstamp) watched.versionstamp = versionstamp;
+      if (versionstamp) watched.renewal = versionstamp;
     });
     return false;
   }

@@ -52,9 +52,9 @@ export function recordLeases(database: Database, seconds: number) {
     ): Promise<F | undefined> {
       const { leaseMark = found.mark, ...value } = found.value;
       // Other writes of the record do not renew its lease.
-      const versionstamp = `${value.leaseUntil} ${leaseMark}`;
+      const renewal = `${value.leaseUntil} ${leaseMark}`;
       const isTaken = !isOver(value) &&
-        !watched.hasLapsed(JSON.stringify(found.key), { versionstamp }) &&
+        !watched.hasLapsed(JSON.stringify(found.key), renewal) &&
         !await isVoid({ mark: leaseMark });
       if (isTaken) return undefined;
       const leaseUntil = database.now() + seconds;

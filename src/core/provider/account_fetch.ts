@@ -33,8 +33,12 @@ const TIMEOUT_MILLISECONDS = 60_000;
 export const MAY_HAVE_SUCCEEDED =
   "It may have been done all the same: check before you repeat it.";
 
-/** Adds to an error that a request may have succeeded, unless it says so. */
-export function mayHaveSucceeded(error: ToolError): ToolError {
+/**
+ * Adds to a `ToolError` that a request may have succeeded, unless it says so.
+ * Returns any other error as it is.
+ */
+export function mayHaveSucceeded<E>(error: E): E | ToolError {
+  if (!(error instanceof ToolError)) return error;
   const { message, cause } = error;
   return message.endsWith(MAY_HAVE_SUCCEEDED)
     ? error

@@ -11,7 +11,6 @@ import type {
   UpstreamAccount,
 } from "../../authoring/account.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
-import { ToolError } from "../../authoring/tool.ts";
 import type { BoundedRequest } from "../../core/caller.ts";
 import type { ToolFetchOptions } from "../../core/net/bounded_answer.ts";
 import { isSafeMethod } from "../../core/net/send_once.ts";
@@ -24,8 +23,9 @@ import type { KeyRefusalWatch, OpenedAccount } from "./account_keys.ts";
 /** The options of a request to a service. */
 export type AccountRequest = BoundedRequest & ToolFetchOptions;
 
-/** Knows if a call has given a key to a request that may change something. */
+/** The requests of a call that may change something at a service. */
 export class ActingRequests {
+  /** True once such a request was given a key. */
   mayHaveActed = false;
 
   /**
@@ -43,8 +43,7 @@ export class ActingRequests {
       return value;
     };
     const failed = (error: unknown) => {
-      const isAfter = this.mayHaveActed && error instanceof ToolError;
-      throw isAfter ? mayHaveSucceeded(error) : error;
+      throw this.mayHaveActed ? mayHaveSucceeded(error) : error;
     };
     try {
       const value = opening();

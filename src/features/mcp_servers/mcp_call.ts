@@ -215,8 +215,7 @@ class Call {
     const isSafe = !this.#isSent;
     const init = { method, headers, body, signal, maxBytes, isSafe };
     const response = await send(request.url, init).catch((error) => {
-      const isAfter = this.#isBegun && error instanceof ToolError;
-      throw isAfter ? mayHaveSucceeded(error) : error;
+      throw this.#isBegun ? mayHaveSucceeded(error) : error;
     });
     this.#isTaken ||= this.#isSent && response.ok;
     if (response.status === 401) {

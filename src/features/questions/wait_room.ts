@@ -69,9 +69,9 @@ export function waitRoom(
     },
 
     /**
-     * Returns a wait that may be deleted to make room in a full list: a
-     * withdrawn call or a refused call of the client, whichever expires first.
-     * If only the person's limit is reached, also a withdrawn call of another
+     * Returns a wait that may be deleted to make room in a full list: of the
+     * client's withdrawn and refused calls, the one that expires first. If only
+     * the person's limit is reached, it may be a withdrawn call of another
      * client. Undefined if there is room.
      *
      * @throws {LimitError} if the list is full, and has no such call
@@ -90,8 +90,8 @@ export function waitRoom(
       const ofClient = opener.kind !== "webhook"
         ? same.filter(({ value }) => isSameClient(value, opener))
         : [];
-      if (same.length < most && ofClient.length < MAX_WAITS_PER_CLIENT) return;
       const isClientFull = ofClient.length >= MAX_WAITS_PER_CLIENT;
+      if (same.length < most && !isClientFull) return;
       // Durable work may still have to read its refusal.
       const [spare] = (isClientFull ? ofClient : same)
         .filter(({ value }) =>
