@@ -65,8 +65,8 @@ const MISPLACED =
 const CONFLICT = /^(?:<{7}|>{7}) /m;
 
 /**
- * Finds what hinders that a file is read or changed: a conflict in an imported
- * file or a list, or a first line that is not the first.
+ * Returns the reason why a file stops the import: an imported file or a list has
+ * marks of a conflict, or the line `// Imported:` is not the first.
  */
 export function hindranceIn(path: string, given: string): string | undefined {
   const isImported = parseImported(path, given) !== undefined;
@@ -118,7 +118,7 @@ export function fingerprintOf(
   return digest(code).toHex().slice(0, 12);
 }
 
-/** Matches the name of a tool in the plain code of its file. */
+/** Matches a tool's name in a file that {@linkcode plainCode} has shortened. */
 const TOOL_NAME = /(?<=\btool\(\{name:")[\w.-]+(?=")/;
 
 /** Returns the name of the tool that a file declares. */
@@ -131,15 +131,18 @@ export const serviceNameIn = (text: string) =>
     .exec(plainCode(text))?.[1];
 
 /**
- * True if a tool waits for a person's approval, or if a test gives one. What is
- * in a comment does not count.
+ * True if the code of a tool has an `approval`, or that of its test gives one.
+ * Comments and texts are passed over.
  */
 export const hasApproval = (text: string) =>
   /^(?!\/\/).*\bapproval:(?:\{|"approve")/m.test(
     plainCode(text).replaceAll(/"(?!approve")(?:\\.|[^"\\])*"/g, '""'),
   );
 
-/** Matches a string, a template, a comment, or what formatting may change. */
+/**
+ * Matches the parts of code that {@linkcode plainCode} treats differently:
+ * strings, templates, comments, and the signs that a formatter may change.
+ */
 const TOKEN =
   /((["'])(?:\\.|(?!\2)[^\\\n])*\2)|(`(?:\\[^]|[^`\\])*`)|(\/\/.*)|(?<=\w)([;\s]+)(?=\w)|[;\s]+|,(?=\s*[)\]}])/g;
 

@@ -440,8 +440,8 @@ function lengthOf({ values, pattern, defaultValue, properties }: PlainSchema) {
 }
 
 /**
- * Checks that no component refers to itself except from its items or members:
- * its check would never end.
+ * Checks that each component has an end: it may contain itself in its items and
+ * members, but be neither a reference to itself nor a union or `allOf` of one.
  * @throws {ImportError}
  */
 function checkEnds(components: Components): void {

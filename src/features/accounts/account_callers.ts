@@ -1,5 +1,5 @@
 /**
- * The callers that can have accounts at services.
+ * The check whether a caller can have accounts at services.
  *
  * @module
  */
@@ -37,7 +37,7 @@ export function checkMayHave(
   }
 }
 
-/** Explains why a caller cannot have accounts. */
+/** The reason, for the model, why a caller cannot have accounts. */
 function callerInWords({ door, subject }: Caller): string {
   if (isMachineSubject(subject)) {
     return "this client acts for itself, for no person";

@@ -69,8 +69,8 @@ export interface AccountClient {
    */
   readonly id: string;
   /**
-   * True if {@linkcode revoke} can end tokens at the service: these, or those
-   * that it issues now.
+   * True if {@linkcode revoke} can end these tokens at the service that issued
+   * them; without tokens, those that it issues now.
    */
   canRevoke(tokens?: UpstreamTokens): Promise<boolean>;
   /**
