@@ -237,6 +237,11 @@ export function begunIfCut(address: string): string {
   return `Its approved run had begun, and may have been done. The same is not run again until the person has looked, and says so on this page. Show them its link as it is:\n\n${address}`;
 }
 
+/** Tells the model that an approved task could not begin in time. */
+export function noTurn(tool: string): string {
+  return `This was approved, but its turn among the calls of ${tool} did not come in time. It was not run: ask for it again only if it is still wanted.`;
+}
+
 /** Tells the model of a refusal, which ends a task. */
 export function refusedWords(
   { isTask, scope, reason = "", isTakenBack }: {

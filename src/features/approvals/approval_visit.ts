@@ -24,6 +24,7 @@ import type { Waiting } from "../questions/waits.ts";
 import {
   askingWords,
   begunIfCut,
+  noTurn,
   type UnknownOutcome,
   waitsIfCut,
 } from "./approval_content.ts";
@@ -409,25 +410,33 @@ export class ApprovalVisit implements PagesOf<Verdict> {
 
   async #begin(approval: CallApproval) {
     await this.#checkAccounts();
-    await this.#takePlace();
+    await this.#takePlace(approval);
     return await this.#do(() => this.#beginOnce(approval));
   }
 
   /**
-   * Takes the place of a run that is about to begin. A task waits for one.
+   * Takes the place of a run that is about to begin. A task waits for one, as
+   * long as its answer is kept.
    *
    * @throws {LimitError} for a call, whose answer then stays for the next one
+   * @throws {ToolError} for a task that got no place in time
    */
-  async #takePlace(): Promise<void> {
-    const { of: { place }, work: { signal } } = this;
+  async #takePlace({ tool, expiresAt }: CallApproval): Promise<void> {
+    const { approvals, of: { place }, work, work: { signal } } = this;
+    let takeBack: (() => Promise<void>) | undefined;
     for (;;) {
       try {
-        return place?.take();
+        place?.take();
+        return await takeBack?.();
       } catch (error) {
         if (!this.#isTask) throw error;
       }
+      takeBack ??= await work.showWaiting!(
+        `Approved, and waits for its turn among the calls of ${tool}`,
+      );
       await pause(PLACE_MILLISECONDS, signal);
       signal.throwIfAborted();
+      if (expiresAt <= approvals.now()) throw new ToolError(noTurn(tool));
     }
   }
 

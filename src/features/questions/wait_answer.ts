@@ -89,10 +89,7 @@ export function waitAnswers(
           sealedAnswer: await sealPart(value, key, "answer", answer),
           ...value.approval && {
             approval: { ...value.approval, isRefused },
-            expiresAt: database.now() + Math.min(
-              value.approval.seconds,
-              isRefused ? WAIT_SECONDS : Infinity,
-            ),
+            expiresAt: database.now() + secondsKept(value, isRefused),
           },
           // The answer was accepted, so it must arrive, however late the work
           // resumes.
@@ -234,6 +231,19 @@ export function waitAnswers(
       );
     },
   };
+}
+
+/**
+ * The seconds for which the answer to an approval is kept. An approved task may
+ * have to wait for its turn.
+ */
+function secondsKept(
+  { approval, pageTask }: WaitRecord,
+  isRefused: boolean,
+): number {
+  const { seconds } = approval!;
+  if (isRefused) return Math.min(seconds, WAIT_SECONDS);
+  return pageTask === undefined ? seconds : 2 * seconds;
 }
 
 /**

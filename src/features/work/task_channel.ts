@@ -141,9 +141,13 @@ export class TaskChannel implements Work {
    * Shows a link in the task's status, for the model, without waiting for the
    * person. Returns a function that removes the link.
    */
-  async showLink({ message, address }: Link): Promise<() => Promise<void>> {
+  showLink({ message, address }: Link): Promise<() => Promise<void>> {
     // A long status is cut, but the address must stay whole.
-    const link = `${shortened(message, MAX_LINK_CHARACTERS)}\n${address}`;
+    const words = shortened(message, MAX_LINK_CHARACTERS);
+    return this.showWaiting(`${words}\n${address}`);
+  }
+
+  async showWaiting(link: string): Promise<() => Promise<void>> {
     await this.status.report({ waitsFor: link });
     this.#links.add(link);
     return async () => {

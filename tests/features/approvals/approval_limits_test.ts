@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { tool, z } from "../../../src/mod.ts";
 import { Events, resultOf } from "../../kit/answer.ts";
+import { MovedTime } from "../../kit/fake_time.ts";
 import type { Json } from "../../kit/message.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
@@ -139,6 +140,43 @@ Deno.test("an approved task begins once it finds a place", async () => {
     assert.equal(now.result.content[0].text, `ran ${id}`);
   }
 });
+
+for (const hasTurn of [true, false]) {
+  Deno.test(`an approved task waits for its turn for twice its expiresIn, says so, and ${hasTurn ? "begins" : "then ends in words"}`, async () => {
+    using time = new MovedTime();
+    await using server = await startOAuthServer({ tools });
+    const { headers } = await server.person();
+    const options = { headers, capabilities: { ...FORMS, ...TASKS } };
+    const begin = async (id: string) => {
+      const asked = { headers, name: "long", input: { id } };
+      const task = await followTask(server, asked);
+      return { ...task, link: /http\S*/.exec(task.statusMessage)![0] } as Json;
+    };
+    const [first, { taskId, link }] = [await begin("held"), await begin("a")];
+    const read = () => resultOf(server.call("tasks/get", { taskId }, options));
+    await press(await open(server, first.link), "approve");
+    await until(() => underWay.has("held"));
+    await press(await open(server, link), "approve");
+    await until(async () =>
+      (await read()).statusMessage ===
+        "Approved, and waits for its turn among the calls of long"
+    );
+    time.tick(hasTurn ? 15 * 60 : 30 * 60);
+    assert.equal((await read()).status, "working");
+    if (hasTurn) underWay.get("held")!();
+    let now: Json = {};
+    await until(async () => (now = await read()).status === "completed");
+    const words = /^This was approved, but its turn .* did not come in time\./;
+    const [{ text }] = now.result.content;
+    if (hasTurn) assert.equal(text, "ran a");
+    else {
+      assert.match(text, words);
+      assert.ok(!underWay.has("a"));
+      underWay.get("held")!();
+    }
+    await until(() => server.app.running === 0);
+  });
+}
 
 Deno.test("a call that waited for its approval is charged once", async () => {
   await using server = await startOAuthServer({ tools });

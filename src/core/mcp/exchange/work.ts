@@ -262,6 +262,11 @@ export interface Work {
    */
   showLink?(link: Link): Promise<() => Promise<void>>;
   /**
+   * Shows in the status of a task what it waits for, in place of links.
+   * @returns a function that removes the text
+   */
+  showWaiting?(words: string): Promise<() => Promise<void>>;
+  /**
    * Returns the client's answer to the question with this key, if the request
    * contains it. Only in MCP 2026-07-28.
    */
