@@ -409,8 +409,9 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   async #begin(approval: CallApproval) {
-    await this.#checkAccounts();
+    // The accounts may be gone once a task has had its turn.
     await this.#takePlace(approval);
+    await this.#checkAccounts();
     return await this.#do(() => this.#beginOnce(approval));
   }
 

@@ -166,6 +166,50 @@ for (const isNamed of [true, false]) {
   });
 }
 
+Deno.test("an approved task whose account is gone once it has its turn begins nothing", async () => {
+  using time = new FakeTime();
+  await using service = new KeyService("ada@work", "ada@home");
+  const held = Promise.withResolvers<void>();
+  let begun = 0;
+  const linear = service.key("linear");
+  const one = tool({
+    name: "one",
+    input: z.object({ to: z.string() }),
+    needs: { linear },
+    task: "required",
+    approval: {},
+    limit: { callsAtOnce: 1 },
+    async run() {
+      begun++;
+      await held.promise;
+      return "done";
+    },
+  });
+  await using server = await startConnected(linear, { tools: [one] });
+  await connect(await openConnect(server), keyOf("ada@work"));
+  const [first, second] = [
+    await begin(server, "one"),
+    await begin(server, "one"),
+  ];
+  const visitor = await open(server, first.link);
+  await press(visitor, "approve");
+  await until(() => begun === 1);
+  await press(await open(server, second.link), "approve");
+  await until(async () =>
+    /its turn/.test((await second.status()).statusMessage)
+  );
+  await swap(server, "ada@home", time);
+  held.resolve();
+  let task = await second.status();
+  await until(async () =>
+    (task = await second.status()).status === "completed"
+  );
+  assert.equal(task.result.isError, true);
+  assert.equal(begun, 1);
+  await visitor.look("/calls");
+  assert.match(visitor.words, /Not used/);
+});
+
 Deno.test("approved durable work goes on with no other account, also if its person lets another take the place", async () => {
   using time = new FakeTime();
   await using service = new KeyService("ada@work", "ada@home");
