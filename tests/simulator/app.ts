@@ -19,6 +19,7 @@ import { type Issued, OBEYED_SECONDS, type World } from "./world.ts";
 
 /** The words of a 503 for the database, also in a stream. */
 const UNAVAILABLE = /Storage is unavailable/;
+const NOT_RUN = /^The server stops\. This was not run\. Call it again/;
 
 const capabilities = { ...TASKS, elicitation: {} };
 
@@ -405,7 +406,7 @@ export class App {
         grant!.pauses === 0;
       const text = message.result?.content?.[0]?.text ??
         JSON.stringify(message);
-      if (UNAVAILABLE.test(text)) continue;
+      if (UNAVAILABLE.test(text) || NOT_RUN.test(text)) continue;
       if (!isBound && text.includes("has ended")) continue;
       const answered = { since, isBound };
       const link = this.payments.read(payment, text, answered);

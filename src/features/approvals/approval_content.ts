@@ -227,6 +227,10 @@ export function unknownResult(
   };
 }
 
+/** Tells the model that a call was cut off before it waited for an approval. */
+export const ASKS_IF_CUT =
+  "This was not run. Call it again with the same arguments.";
+
 /** Tells the model that a call was cut off while it waited for its approval. */
 export function waitsIfCut(link: string): string {
   return `This was not run, and still waits for its approval. Show the person this link as it is. When it is answered, call it again with the same arguments:\n\n${link}`;

@@ -27,6 +27,7 @@ import { hasPage, type WaitPages } from "../questions/page_questions.ts";
 import { addressOfWork } from "../work/task_call.ts";
 import type { Waiting } from "../questions/waits.ts";
 import {
+  ASKS_IF_CUT,
   checkJson,
   CLIENT_DECLINED,
   definitionOf,
@@ -145,6 +146,7 @@ export function approvalGate(
       }),
     });
     const asking = CallContext.askingOf(context);
+    if (startedMilliseconds !== undefined) work.ifCut = ASKS_IF_CUT;
     let verdict: Verdict;
     try {
       verdict = await work.authorCode!.wait(

@@ -225,6 +225,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     if (!begun) return undefined;
     const { at, receipt } = begun;
     work.putBack = () => approvals.endReceipt(receipt, "asked");
+    work.ifCut = undefined;
     const { input } = await payload();
     return {
       action: "accept",

@@ -26,6 +26,8 @@ const LINK = /http:[\w.:/]*\/approve\/[\w-]{43}/;
 const LEAVES = { sanitizeOps: false, sanitizeResources: false };
 
 let begun = 0;
+let showing = Promise.withResolvers<void>();
+let shown = Promise.withResolvers<never>();
 
 const HANG = {
   input: z.object({ id: z.string() }),
@@ -41,6 +43,11 @@ const HANG = {
 const tools = [
   tool({ name: "hang", task: "required", ...HANG }),
   tool({ name: "slow", handOver: 45, ...HANG }),
+  tool({
+    ...HANG,
+    name: "shows",
+    approval: { show: () => (showing.resolve(), shown.promise) },
+  }),
   tool({ name: "either", task: "optional", ...HANG }),
   tool({
     ...HANG,
@@ -318,5 +325,24 @@ testDeath(
     assert(text.includes(url), text);
     assert.match((await open(server, url)).words, /Nothing has been done yet/);
     assert.equal(begun, 0);
+  },
+);
+
+testDeath(
+  "a call that ends before its approval is open says that it was not run as the server stops",
+  async ({ client, dying }) => {
+    showing = Promise.withResolvers();
+    shown = Promise.withResolvers();
+    const params = { name: "shows", arguments: { id: "e" } };
+    const call = client.ask(dying, "tools/call", params);
+    await showing.promise;
+    const stopped = dying[Symbol.asyncDispose]();
+    shown.reject(new Error("The service is away"));
+    const { content: [{ text }] } = await call;
+    await stopped;
+    assert.equal(
+      text,
+      "The server stops. This was not run. Call it again with the same arguments.",
+    );
   },
 );
