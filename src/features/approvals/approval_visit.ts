@@ -21,6 +21,7 @@ import {
   type WaitRecord,
 } from "../questions/wait_record.ts";
 import type { Waiting } from "../questions/waits.ts";
+import { waitsForTurn } from "../work/task_work.ts";
 import {
   askingWords,
   begunIfCut,
@@ -434,7 +435,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
         if (!this.#isTask) throw error;
       }
       takeBack ??= await work.showWaiting!(
-        `Approved, and waits for its turn among the calls of ${tool}`,
+        `Approved. ${waitsForTurn(tool)}`,
       );
       await pause(PLACE_MILLISECONDS, signal);
       signal.throwIfAborted();

@@ -157,10 +157,16 @@ const MAX_RESULT_CHARACTERS = 20_000;
  * @param asked the people who have to answer on a page of this server, if any
  */
 export function stateInWords(
-  { status, isError, isRefused, sleepsUntil = 0, inputRequests }: Pick<
-    Task,
-    "status" | "isError" | "isRefused" | "sleepsUntil" | "inputRequests"
-  >,
+  { status, isError, isRefused, sleepsUntil = 0, waitsFor, inputRequests }:
+    Pick<
+      Task,
+      | "status"
+      | "isError"
+      | "isRefused"
+      | "sleepsUntil"
+      | "waitsFor"
+      | "inputRequests"
+    >,
   asked: "person" | "others" | undefined,
   now: number,
 ): WorkStateInWords {
@@ -178,6 +184,8 @@ export function stateInWords(
     const isForPerson = questions.some(({ way }) => way !== "client");
     return { state: isForPerson ? "waiting" : "asking" };
   }
+  // The time of such a sleep is only that of the next try.
+  if (waitsFor !== undefined) return { state: "held" };
   return sleepsUntil > now
     ? { state: "sleeping", until: sleepsUntil }
     : { state: "running" };

@@ -10,7 +10,12 @@ import { bestEffort } from "../../core/kv/operations.ts";
 import { type Claim, type Wake, wakeStore } from "./run_record.ts";
 import { outsideTrace } from "../../core/telemetry/current.ts";
 import { CallerBound } from "../../core/mcp/exchange/limits.ts";
-import type { TaskParts } from "./task_work.ts";
+import {
+  type TaskParts,
+  WAITS_FOR_NEXT_TRY,
+  WAITS_FOR_OTHERS,
+  waitsForTurn,
+} from "./task_work.ts";
 
 const MAX_RUNS_PER_ROUND = 32;
 /** The maximum number of taken-over runs at a time in this process. */
@@ -181,7 +186,8 @@ export class RunPoller {
         // Without this, the lease would expire, which counts as the death of a
         // process.
         const again = database.now() + AGAIN_SECONDS;
-        await bestEffort(() => runs.park(claim, again, [], { deaths }));
+        const more = { deaths, waitsFor: WAITS_FOR_NEXT_TRY };
+        await bestEffort(() => runs.park(claim, again, [], more));
       });
     }
     const { because } = taken;
@@ -193,10 +199,14 @@ export class RunPoller {
   async #takeOver(claim: Claim): Promise<void> {
     const { database, runs, log, takeOver } = this.parts;
     const { taskId, run: { tool, limitKey, deaths, characters } } = claim;
-    const putOff = async (seconds: number) =>
-      void await runs.park(claim, database.now() + seconds, [], { deaths });
-    const putOffInTurn = () =>
-      putOff(1 + Math.floor(this.#withoutRoom++ / MAX_NO_ROOM_PER_SECOND));
+    const putOff = async (seconds: number, waitsFor = WAITS_FOR_OTHERS) => {
+      const more = { deaths, waitsFor };
+      await runs.park(claim, database.now() + seconds, [], more);
+    };
+    const putOffInTurn = (waitsFor?: string) => {
+      const others = Math.floor(this.#withoutRoom++ / MAX_NO_ROOM_PER_SECOND);
+      return putOff(1 + others, waitsFor);
+    };
     const share = (MAX_TAKEN - this.#taken) * FREE_SHARE;
     const most = Math.min(share, MAX_TAKEN_PER_CALLER);
     // The work of one caller must not delay that of others.
@@ -213,7 +223,7 @@ export class RunPoller {
     } finally {
       if (typeof takeover !== "object") this.#release(claim);
     }
-    if (takeover === "no room") return await putOffInTurn();
+    if (takeover === "no room") return await putOffInTurn(waitsForTurn(tool));
     if (takeover === "left") {
       if (this.#left.size === MAX_LEFT) this.#left.clear();
       this.#left.add(taskId);

@@ -29,6 +29,7 @@ import {
   EXPELLED,
   failedTaskEnding,
   type OriginCall,
+  PAUSED,
   resultEnding,
   type SettledTask,
   STOPPED,
@@ -91,8 +92,9 @@ export class TaskExecution {
         await this.channel.status.write();
         return await runs.park(claim, dueSeconds, questions, {
           waits,
-          waitsFor: waitsFor ?? this.channel.link,
-          pausedSince: this.parking.isPaused ? database.now() : undefined,
+          ...this.parking.isPaused
+            ? { waitsFor: PAUSED, pausedSince: database.now() }
+            : { waitsFor: waitsFor ?? this.channel.link },
         });
       }),
     });

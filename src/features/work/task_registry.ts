@@ -20,9 +20,11 @@ import {
   type DurableState,
   EXPELLED,
   type FindRun,
+  PAUSED,
   type TaskOrigin,
   type TaskParts,
   type TaskWork,
+  WAITS_FOR_NEXT_TRY,
 } from "./task_work.ts";
 import { HttpError, LimitError, RpcCode } from "../../core/errors.ts";
 import {
@@ -259,7 +261,7 @@ export class TaskRegistry {
       const now = database.now();
       const { pausedSince = now } = claim.run;
       const again = now + secondsAfter(now - pausedSince, MAX_PAUSED_SECONDS);
-      const more = { deaths, pausedSince };
+      const more = { deaths, pausedSince, waitsFor: PAUSED };
       return void await runs.park(claim, again, [], more);
     }
     const free = work.enter ? work.enter(origin.limitKey) : () => {};
@@ -395,7 +397,7 @@ async function leave(
   const now = database.now();
   const { run: { deaths, missingSince = now } } = claim;
   if (now - missingSince >= MISSED_SECONDS) return false;
-  const more = { deaths, missingSince };
+  const more = { deaths, missingSince, waitsFor: WAITS_FOR_NEXT_TRY };
   await runs.park(claim, now + MISSING_SECONDS, [], more);
   return true;
 }

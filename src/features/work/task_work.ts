@@ -186,6 +186,17 @@ export const EXPELLED: SettledTask = {
   },
 };
 
+/** The texts for the client about work that waits in no process. */
+export const WAITS_FOR_OTHERS = "Waits for its turn among other work";
+export const WAITS_FOR_NEXT_TRY =
+  "The server cannot go on with it now, and tries again";
+export const PAUSED = "Its connection is paused";
+
+/** Says that work waits until other calls of its tool have ended. */
+export function waitsForTurn(tool: string): string {
+  return `Waits for its turn among the calls of ${tool}`;
+}
+
 type Told = Pick<TaskParts, "log" | "showsCauses">;
 
 export function resultEnding(result: CallToolResult): SettledTask {

@@ -29,6 +29,7 @@ const WORDS = {
   waiting: ["Waiting for you", "warn"],
   approving: ["Waiting for someone else", ""],
   asking: ["Waiting for its app", ""],
+  held: ["Waiting", ""],
   sleeping: ["Sleeping", ""],
   done: ["Done", "good"],
   failed: ["Failed", "bad"],

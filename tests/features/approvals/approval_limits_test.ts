@@ -159,7 +159,7 @@ for (const hasTurn of [true, false]) {
     await press(await open(server, link), "approve");
     await until(async () =>
       (await read()).statusMessage ===
-        "Approved, and waits for its turn among the calls of long"
+        "Approved. Waits for its turn among the calls of long"
     );
     time.tick(hasTurn ? 15 * 60 : 30 * 60);
     assert.equal((await read()).status, "working");

@@ -162,6 +162,15 @@ test.inMemory("work that goes on keeps to callsAtOnce of its tool", async ({ kv 
       capabilities,
     });
     assert.match(await refused.text(), /calls to alone at a time/);
+    const isInTurn = async (taskId: string) => {
+      const read = server.call("tasks/get", { taskId }, { capabilities });
+      return (await resultOf(read)).statusMessage ===
+        "Waits for its turn among the calls of alone";
+    };
+    await until(async () =>
+      (await Promise.all(taskIds.map(isInTurn))).filter(Boolean).length ===
+        3 - n
+    );
     ends[n - 1].resolve();
     await waking;
     time.tick(10);

@@ -92,6 +92,8 @@ test.inMemory("work that a newer release has begun is left to it, and charges no
     await releases.lookAfter(HOUR, server);
     await until(() => releases.isLeft(taskId));
     assert.equal(server.app.running, 0);
+    const { statusMessage } = await readTask(server, taskId);
+    assert.match(statusMessage, /^The server cannot go on with it now/);
   });
   await releases.serve([releases.new], async (server) => {
     await releases.lookAfter(30, server);

@@ -67,8 +67,9 @@ for (const way of ["resume", "end"] as const) {
       const called = server.call("tools/call", { name }, options);
       return (await resultOf(called)).taskId;
     };
-    const stateOf = async (taskId: string) =>
-      (await kv.get<Json>(["task", taskId])).value!.status;
+    const recordOf = async (taskId: string) =>
+      (await kv.get<Json>(["task", taskId])).value!;
+    const stateOf = async (taskId: string) => (await recordOf(taskId)).status;
     const approving = await followTask(server, { headers, name: "waits" });
     const durableIds = [await begin("works"), await begin("sleeps")];
     const plainId = await begin("plain");
@@ -80,6 +81,9 @@ for (const way of ["resume", "end"] as const) {
     await until(async () => await stateOf(plainId) === "failed");
     step.resolve();
     await until(() => server.app.running === 0);
+    const isSaid = async (taskId: string) =>
+      (await recordOf(taskId)).waitsFor === "Its connection is paused";
+    assert.ok(await isSaid(durableIds[0]));
     for (const _ of "12") {
       time.tick(70);
       await server.app.wake();
@@ -87,6 +91,7 @@ for (const way of ["resume", "end"] as const) {
     for (const taskId of [...durableIds, approving.taskId]) {
       assert.equal(await stateOf(taskId), "working");
     }
+    for (const taskId of durableIds) assert.ok(await isSaid(taskId));
     assert.deepEqual(did, ["first"]);
 
     await visitor.look();

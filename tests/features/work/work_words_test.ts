@@ -42,6 +42,8 @@ Deno.test("stateInWords() tells a question before a sleep, and a failed tool fro
   });
   assert.equal(told(asking("roots/list")), "asking");
   assert.equal(told(asking("roots/list", "elicitation/create")), "waiting");
+  assert.equal(told({ status, sleepsUntil, waitsFor: "its turn" }), "held");
+  assert.equal(told({ status, waitsFor: "its turn" }), "held");
   assert.equal(told({ status, sleepsUntil: NOW }), "running");
   assert.equal(told({ status }), "running");
   assert.equal(told({ status: "completed" }), "done");
