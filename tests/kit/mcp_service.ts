@@ -32,6 +32,8 @@ interface SignInServer {
   url: string;
   /** The client that it says it has registered. */
   clientId: string;
+  /** Names each client that it registers; undefined if it knows one alone. */
+  register?: (client: Json) => string;
   /** Members of its metadata as a resource, and as an authorization server. */
   resource?: Json;
   metadata?: Json;
@@ -69,7 +71,7 @@ export async function introduce(
       registered?.push(client);
       return Response.json({
         ...client,
-        client_id: clientId,
+        client_id: server.register?.(client) ?? clientId,
         client_secret: "our-secret",
       }, { status: 201 });
     }
@@ -119,6 +121,7 @@ export class McpService extends TokenService {
   readonly registered: Json[] = [];
   /** The accounts of its sessions, by their ids. */
   readonly sessions = new Map<string, string>();
+  register?: (client: Json) => string;
   #ids = 0;
 
   constructor(
@@ -130,6 +133,15 @@ export class McpService extends TokenService {
 
   get url(): string {
     return `${this.origin}/mcp`;
+  }
+
+  /** Lets it register each client under its own name. */
+  registerEach(): void {
+    this.register = () => {
+      const name = `${this.clientId}-${this.clients.size + 1}`;
+      this.clients.add(name);
+      return name;
+    };
   }
 
   /** Declares it as a service of tools. */

@@ -13,6 +13,8 @@ import { BASE_URL } from "./server.ts";
 /** The grant of one person to our application. */
 export interface ServiceGrant {
   account: string;
+  /** The client to which it was given. */
+  client: string;
   /** The code from which it was made. */
   code: string;
   scope: string;
@@ -73,6 +75,8 @@ export abstract class TokenRules {
 
   /** Our application there, which an operator may change. */
   clientId: string;
+  /** Other clients that it knows, with the same secret. */
+  readonly clients = new Set<string>();
 
   constructor(readonly name = "crm") {
     this.clientId = `app-of-${name}`;
@@ -121,14 +125,14 @@ export abstract class TokenRules {
     const bearer = request.headers.get("authorization") ?? "";
     if (pathname.startsWith("/api/")) return this.#api(bearer, pathname);
     const form = new URLSearchParams(await request.text());
-    const isClient = bearer ===
-      `Basic ${
-        btoa(
-          `${encodeURIComponent(this.clientId)}:${encodeURIComponent(SECRET)}`,
-        )
-      }`;
-    if (!isClient) return refuse("invalid_client", 401);
-    if (pathname === "/token") return this.#token(form);
+    const client = [this.clientId, ...this.clients].find((it) =>
+      bearer ===
+        `Basic ${
+          btoa(`${encodeURIComponent(it)}:${encodeURIComponent(SECRET)}`)
+        }`
+    );
+    if (client === undefined) return refuse("invalid_client", 401);
+    if (pathname === "/token") return this.#token(form, client);
     if (pathname !== "/revoke") return new Response(null, { status: 404 });
     const token = form.get("token") ?? "";
     this.revoked.push(token);
@@ -142,7 +146,8 @@ export abstract class TokenRules {
     this.requests.push(query);
     const redirectUri = `${BASE_URL}/connect/${this.name}/callback`;
     const challenge = query.get("code_challenge");
-    const isRight = query.get("client_id") === this.clientId &&
+    const client = query.get("client_id") ?? "";
+    const isRight = (client === this.clientId || this.clients.has(client)) &&
       query.get("redirect_uri") === redirectUri && challenge &&
       query.get("code_challenge_method") === "S256" &&
       query.get("response_type") === "code";
@@ -154,6 +159,7 @@ export abstract class TokenRules {
       const code = this.#next("code");
       const grant: ServiceGrant = {
         account: this.account,
+        client,
         code,
         scope: this.gives ?? query.get("scope") ?? "",
         access: new Set(),
@@ -172,10 +178,11 @@ export abstract class TokenRules {
     });
   }
 
-  #token(form: URLSearchParams): Response {
+  #token(form: URLSearchParams, client: string): Response {
     if (form.get("grant_type") === "authorization_code") {
       const code = this.#codes.get(form.get("code") ?? "");
       const isRight = code && !code.grant.isEnded &&
+        code.grant.client === client &&
         code.redirectUri === form.get("redirect_uri") &&
         code.challenge === codeChallenge(form.get("code_verifier") ?? "");
       if (code?.isUsed) {
@@ -188,7 +195,9 @@ export abstract class TokenRules {
     }
     const token = form.get("refresh_token") ?? "";
     const grant = this.#refresh.get(token);
-    if (!grant || grant.isEnded) return refuse("invalid_grant");
+    if (!grant || grant.isEnded || grant.client !== client) {
+      return refuse("invalid_grant");
+    }
     const isRepeat = this.hasGrace && grant.before === token;
     if (grant.refresh !== token && !isRepeat) {
       this.reused++;

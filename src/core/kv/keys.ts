@@ -285,7 +285,10 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
 }
 /** A person's account at a service. Lifetime: `ACCOUNT_IDLE_DAYS`. */
 export const accountKey = ownedBy("account");
-/** A registration at another authorization server. Lifetime: 365 days. */
+/**
+ * A registration at another authorization server. Lifetime: 365 days after its
+ * last use.
+ */
 export const mcpClientKey = hashed("mcp-client");
 /** Tokens that wait to be revoked, sorted by time. Lifetime: 3 days. */
 export const revocationKey = (...at: Deno.KvKey) => ["revocation", ...at];

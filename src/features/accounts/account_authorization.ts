@@ -134,7 +134,11 @@ export function accountAuthorization(
       const handle = randomId();
       const { codeVerifier, nonce } = secretsOf(person, handle);
       const expiresAt = now(clock) + AWAY_SECONDS;
-      const at = await ask(visit, async () => await client!.findServer?.());
+      const redirectUri = redirectUriOf(visit);
+      const at = await ask(
+        visit,
+        async () => await client!.findServer?.({ redirectUri }),
+      );
       const departure = { handle, w: wait?.id, at, expiresAt };
       const state = await departures(visit, person).seal(departure);
       const url = await ask(visit, () =>
@@ -143,7 +147,7 @@ export function accountAuthorization(
           state,
           nonce,
           codeChallenge: codeChallenge(codeVerifier),
-          redirectUri: redirectUriOf(visit),
+          redirectUri,
         }));
       return redirect(c, url.href);
     },

@@ -48,6 +48,13 @@ export interface RedeemedAccount {
 export interface SignInServer {
   issuer: string;
   authorizationEndpoint?: string;
+  /** The fingerprint of our client ID there. */
+  client?: string;
+}
+
+/** A way to an authorization server, for which we need a client there. */
+export interface Departing {
+  redirectUri: string;
 }
 
 /**
@@ -74,9 +81,10 @@ export interface AccountClient {
    */
   canRevoke(tokens?: UpstreamTokens): Promise<boolean>;
   /**
-   * Finds the current authorization server. For services that may change it.
+   * Finds the current authorization server, and our client there if a person
+   * departs. For services that may change them.
    */
-  findServer?(): Promise<SignInServer>;
+  findServer?(departing?: Departing): Promise<SignInServer>;
   authorizationUrl(request: UpstreamRequest & SignInAt): Promise<URL>;
   /** Checks the `iss` of an authorization response, if the issuer is known. */
   checkIssuer(issuer: string | undefined, at?: SignInServer): Promise<void>;

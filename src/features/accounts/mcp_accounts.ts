@@ -31,7 +31,7 @@ export function mcpClientOf(
   return {
     id: fingerprint(JSON.stringify(["mcp", service.name, service.api])),
     canRevoke: async (it) => await (await client()).canRevoke(it),
-    findServer: async () => await (await client()).findServer(),
+    findServer: async (it) => await (await client()).findServer(it),
     authorizationUrl: async (it) => await (await client()).authorizationUrl(it),
     checkIssuer: async (...it) => await (await client()).checkIssuer(...it),
     redeem: async (it) => await (await client()).redeem(it),

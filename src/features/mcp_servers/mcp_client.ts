@@ -32,6 +32,7 @@ import {
 import {
   type AccountClient,
   checkStorable,
+  type Departing,
   nameInClaims,
   type RedeemedAccount,
   type SignInAt,
@@ -46,6 +47,8 @@ import {
   type McpResource,
 } from "./mcp_resource.ts";
 import {
+  type ClientPlace,
+  clientPrint,
   type RegisteredClient,
   type RegistrationId,
   registrationStore,
@@ -65,6 +68,12 @@ interface Issuance extends RegistrationId {
   clientId: string;
   resource: string;
 }
+
+const placeOf = (by: Issuance): ClientPlace => ({
+  issuer: by.issuer,
+  redirectUri: by.redirectUri,
+  client: clientPrint(by),
+});
 
 interface IssuedTokens extends UpstreamTokens {
   by: Issuance;
@@ -89,10 +98,18 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     this.#registrations = registrationsOf(server);
   }
 
-  async findServer(): Promise<SignInServer> {
+  async findServer(departing?: Departing): Promise<SignInServer> {
     const { issuer } = await this.#resource();
-    const { authorization_endpoint } = await this.#at({ issuer });
-    return { issuer, authorizationEndpoint: authorization_endpoint };
+    const server = await this.#at({ issuer });
+    const found = {
+      issuer,
+      authorizationEndpoint: server.authorization_endpoint,
+    };
+    if (!departing) return found;
+    const { redirectUri } = departing;
+    const { asked } = await this.#scopes(server);
+    const application = await this.#application(server, redirectUri, asked);
+    return { ...found, client: clientPrint(application) };
   }
 
   async canRevoke(tokens?: UpstreamTokens): Promise<boolean> {
@@ -105,13 +122,10 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   async authorizationUrl(
     { at, ...request }: UpstreamRequest & SignInAt,
   ): Promise<URL> {
-    const { resource, issuer, scopes } = await this.#resource();
+    const { resource, issuer } = await this.#resource();
     const server = await this.#at(at ?? { issuer });
-    const { redirectUri } = request;
-    const isOffline = server.scopes_supported.includes("offline_access");
-    const extra = isOffline ? ["offline_access"] : [];
-    const asked = [...new Set([...this.service.scopes ?? scopes, ...extra])];
-    const application = await this.#application(server, redirectUri, asked);
+    const { asked, isOffline } = await this.#scopes(server);
+    const application = await this.#departed(server, { at, ...request }, asked);
     const { clientId, scopes: known = asked } = application;
     return buildAuthorizationUrl({
       endpoint: server.authorization_endpoint,
@@ -141,7 +155,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     const { resource, issuer, scopes } = await this.#resource();
     const server = await this.#at(at ?? { issuer });
     const { redirectUri } = response;
-    const application = await this.#application(server, redirectUri, scopes);
+    const departed = { at, redirectUri };
+    const application = await this.#departed(server, departed, scopes);
     const client = this.#client(application, resource);
     const { clientId } = application;
     const by = { issuer: server.issuer, redirectUri, clientId, resource };
@@ -270,7 +285,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   async #issuer(by: Issuance | undefined) {
     if (!by) throw this.#dead();
     const server = await this.#at({ issuer: by.issuer });
-    const application = await this.#applicationBy(by);
+    const application = await this.#applicationBy(placeOf(by));
     if (!application) throw this.#dead();
     return { server, client: this.#client(application, by.resource) };
   }
@@ -292,6 +307,34 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       form.set("resource", resource);
       return this.#fetch(url, { ...init, body: form });
     }, application);
+  }
+
+  /** Lists the scopes to ask a person for. */
+  async #scopes({ scopes_supported }: ProviderMetadata) {
+    const { scopes } = await this.#resource();
+    const isOffline = scopes_supported.includes("offline_access");
+    const extra = isOffline ? ["offline_access"] : [];
+    const asked = [...new Set([...this.service.scopes ?? scopes, ...extra])];
+    return { asked, isOffline };
+  }
+
+  /**
+   * Finds the client with which a person was sent to an authorization server:
+   * another may be the current one by now.
+   */
+  async #departed(
+    server: ProviderMetadata,
+    { at, redirectUri }: SignInAt & { redirectUri: string },
+    scopes: readonly string[],
+  ): Promise<RegisteredClient> {
+    const client = at?.client;
+    if (client === undefined) {
+      return await this.#application(server, redirectUri, scopes);
+    }
+    const { issuer } = server;
+    const found = await this.#applicationBy({ issuer, redirectUri, client });
+    if (!found) throw this.#dead();
+    return found;
   }
 
   /** Finds our client at an authorization server, or registers one. */
@@ -331,14 +374,15 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       : undefined;
   }
 
-  /** Finds the client that tokens were issued to. Undefined if it is gone. */
-  async #applicationBy(by: Issuance): Promise<AccountApplication | undefined> {
-    const { clientId } = by;
-    const own = this.#ownAt(by);
-    if (own?.clientId === clientId) return own;
-    if (clientId === clientDocumentUrl(by.redirectUri)) return { clientId };
-    const kept = await this.#registrations.kept(by);
-    return kept?.clientId === clientId ? kept : undefined;
+  /** Finds one of our clients. Undefined if it is gone. */
+  async #applicationBy(
+    place: ClientPlace,
+  ): Promise<RegisteredClient | undefined> {
+    const clientId = clientDocumentUrl(place.redirectUri);
+    const document = clientId === undefined ? undefined : { clientId };
+    return [this.#ownAt(place), document]
+      .find((it) => it && clientPrint(it) === place.client) ??
+      await this.#registrations.kept(place);
   }
 
   /**
@@ -348,13 +392,13 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   async #forgetting<T>(by: Issuance, act: () => Promise<T>): Promise<T> {
     try {
       const done = await act();
-      this.#registrations.accept(by);
+      this.#registrations.accept(placeOf(by));
       return done;
     } catch (error) {
       const isUnknown = error instanceof UpstreamError &&
         error.code === "invalid_client";
       if (!isUnknown || this.#ownAt(by)) throw error;
-      const isGone = await this.#registrations.refuse(by);
+      const isGone = await this.#registrations.refuse(placeOf(by));
       // Without the code: no operator has to set anything.
       if (!isGone) throw misbehaved(error.message);
       throw this.#dead();

@@ -6,15 +6,17 @@
  * @module
  */
 import { LatestMap } from "../../core/cache.ts";
+import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { Expiring } from "../../core/kv/database.ts";
 import { isFound } from "../../core/kv/database.ts";
 import { mcpClientKey } from "../../core/kv/keys.ts";
 import type { ProviderMetadata } from "../../core/provider/discovery.ts";
-import { misbehaved } from "../../core/provider/provider.ts";
+import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
 import {
   readObject,
   type UpstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
+import { logRepeated } from "../../core/log/log.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
 import type { Sealed } from "../../core/crypto/sealing.ts";
 import type { AccountApplication } from "../accounts/account_quirks.ts";
@@ -36,15 +38,31 @@ const REFUSED_MILLISECONDS = 60_000;
 
 const MAX_CHARACTERS = 4000;
 
+/**
+ * The maximum number of earlier registrations at one authorization server.
+ * Accounts that were connected with older ones have to be connected again.
+ */
+const MAX_EARLIER = 10;
+
+/** The maximum number of scopes that a registration takes from an earlier one. */
+const MAX_KEPT_SCOPES = 50;
+
+/** The maximum number of registrations in one search. */
+const MAX_TRIES = 3;
+
 /** An authorization server, and our redirect URI there. */
 export interface RegistrationId {
   issuer: string;
   redirectUri: string;
 }
 
-interface ClientPlace extends RegistrationId {
-  clientId: string;
+/** One of our clients at an authorization server. */
+export interface ClientPlace extends RegistrationId {
+  /** The fingerprint of its client ID: {@linkcode clientPrint}. */
+  client: string;
 }
+
+type Place = RegistrationId & Partial<ClientPlace>;
 
 interface RegistrationRecord extends Expiring, Sealed {}
 
@@ -61,6 +79,13 @@ export interface RegisteredClient extends AccountApplication {
   scopes?: readonly string[];
   /** The time at which its secret counts as expired, if it expires. */
   endsAt?: number;
+  /** The fingerprints of earlier client IDs, the newest first. */
+  earlier?: readonly string[];
+}
+
+/** Returns a short name of a client ID, which may be thousands of characters. */
+export function clientPrint({ clientId }: { clientId: string }): string {
+  return fingerprint(clientId);
 }
 
 export function registrationStore(server: OpenedServer) {
@@ -68,43 +93,73 @@ export function registrationStore(server: OpenedServer) {
   const making = new Map<string, Promise<RegisteredClient>>();
   /** The times of the first refusals of clients, by `performance.now()`. */
   const refused = new LatestMap<number>();
-  const nameOf = ({ issuer, redirectUri }: RegistrationId) =>
-    JSON.stringify(["mcp client", issuer, redirectUri]);
+  /** Names the current registration, or an earlier one by its client. */
+  const nameOf = ({ issuer, redirectUri, client }: Place) =>
+    JSON.stringify(["mcp client", issuer, redirectUri, client]
+      .filter((it) => it !== undefined));
 
-  async function kept(
-    id: RegistrationId,
-  ): Promise<RegisteredClient | undefined> {
-    const { sealing } = accountsOf(server);
-    const name = nameOf(id);
-    const key = mcpClientKey(name);
-    const entry = await database.get<RegistrationRecord>(key);
-    if (!isFound(entry)) return undefined;
+  /** Reads a record, and decrypts its registration if that is possible. */
+  async function read(place: Place) {
+    const name = nameOf(place);
+    const entry = await database.get<RegistrationRecord>(mcpClientKey(name));
+    if (!isFound(entry)) return { entry };
     const { sealed, keyId } = entry.value;
+    const { sealing } = accountsOf(server);
     const text = await sealing!.unseal({ sealed, keyId });
     // A record that was moved to another database key is ignored.
-    if (!text?.startsWith(`${name}\n`)) return undefined;
+    if (!text?.startsWith(`${name}\n`)) return { entry };
     const client: RegisteredClient = JSON.parse(text.slice(name.length + 1));
     const expiresAt = expiryOf(client, database.now());
     // Accounts last as long as their registration, so that use prolongs it.
     if (expiresAt > entry.value.expiresAt + KEPT_SECONDS / 2) {
+      const { key, value } = entry;
       await database.commit((transaction) =>
-        transaction.check(entry).set(key, { ...entry.value, expiresAt })
+        transaction.check(entry).set(key, { ...value, expiresAt })
       );
     }
-    return client;
+    return { entry, client };
+  }
+
+  async function sealFor(
+    place: Place,
+    { earlier, ...client }: RegisteredClient,
+  ): Promise<RegistrationRecord> {
+    const kept = place.client === undefined ? { ...client, earlier } : client;
+    const text = `${nameOf(place)}\n${JSON.stringify(kept)}`;
+    const sealed = await accountsOf(server).sealing!.seal(text);
+    return { ...sealed, expiresAt: expiryOf(client, database.now()) };
+  }
+
+  /**
+   * Finds the current registration. Undefined if there is none.
+   *
+   * With `client`, finds the registration of that client, even if another is
+   * the current one by now.
+   */
+  async function kept(place: Place): Promise<RegisteredClient | undefined> {
+    const { client, ...id } = place;
+    const current = (await read(id)).client;
+    if (client === undefined || current && clientPrint(current) === client) {
+      return current;
+    }
+    return (await read(place)).client;
   }
 
   async function make(
     id: RegistrationId,
-    { server: metadata, fetch, scopes = [] }: Registry,
+    { server: metadata, fetch, scopes: asked = [] }: Registry,
   ): Promise<RegisteredClient> {
-    const name = nameOf(id);
-    const key = mcpClientKey(name);
-    const before = await database.get<RegistrationRecord>(key);
+    const { entry: before, client: last } = await read(id);
     const { registration_endpoint: endpoint = "" } = metadata;
     const host = `${URL.parse(endpoint)?.host}`;
     const [method = "none"] = metadata.token_endpoint_auth_methods_supported ??
       [];
+    // With the scopes of the last one, processes that ask for different scopes
+    // do not register in turn for ever.
+    const { scopes_supported: known = [] } = metadata;
+    const kept = (last?.scopes ?? [])
+      .filter((it) => known.length === 0 || known.includes(it));
+    const scopes = [...new Set([...asked, ...kept.slice(0, MAX_KEPT_SCOPES)])];
     const response = await fetch(endpoint, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -117,24 +172,33 @@ export function registrationStore(server: OpenedServer) {
       throw misbehaved(`${host} answered ${response.status} to a registration`);
     }
     const answer = await readObject(response, host);
-    const now = database.now();
-    const application = { ...parse(answer, host, now), scopes };
-    const expiresAt = expiryOf(application, now);
-    const text = `${name}\n${JSON.stringify(application)}`;
-    const sealed = await accountsOf(server).sealing!.seal(text);
-    const isFirst = await database.commit((transaction) =>
-      transaction.check(before).set(key, { ...sealed, expiresAt })
-    );
+    const earlier = last ? [clientPrint(last), ...last.earlier ?? []] : [];
+    const gone = earlier.splice(MAX_EARLIER);
+    const application: RegisteredClient = {
+      ...parse(answer, host, database.now()),
+      scopes,
+      ...earlier.length > 0 && { earlier },
+    };
+    const [record, lastRecord] = await Promise.all([
+      sealFor(id, application),
+      last && sealFor({ ...id, client: earlier[0] }, last),
+    ]);
+    const keyOf = (client?: string) => mcpClientKey(nameOf({ ...id, client }));
+    const isFirst = await database.commit((transaction) => {
+      transaction.check(before).set(keyOf(), record);
+      if (lastRecord) transaction.set(keyOf(earlier[0]), lastRecord);
+      for (const client of gone) transaction.expire(keyOf(client));
+    });
     // If another process was faster, all use its registration.
-    return (isFirst ? undefined : await kept(id)) ?? application;
+    return (isFirst ? undefined : (await read(id)).client) ?? application;
   }
 
   return {
-    /** Finds a registration. Undefined if there is none. */
     kept,
 
     /**
-     * Finds a registration for these scopes at least, or makes one.
+     * Finds a registration for these scopes at least, or makes one. If the
+     * authorization server makes none, an earlier one for less is used.
      *
      * @throws {UpstreamError}
      */
@@ -143,39 +207,49 @@ export function registrationStore(server: OpenedServer) {
       registryOf: () => Registry,
       needed: readonly string[] = [],
     ): Promise<RegisteredClient> {
-      const found = await kept(id);
-      if (found && needed.every((it) => found.scopes?.includes(it))) {
-        return found;
-      }
       const name = nameOf(id);
-      let made = making.get(name);
-      if (!made) {
-        made = make(id, registryOf()).finally(() => making.delete(name));
-        making.set(name, made);
+      let found = await kept(id);
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        if (found && needed.every((it) => found!.scopes?.includes(it))) break;
+        let made = making.get(name);
+        if (!made) {
+          made = make(id, registryOf()).finally(() => making.delete(name));
+          making.set(name, made);
+        }
+        try {
+          // It may be another call's or process's, for other scopes.
+          found = await made;
+        } catch (error) {
+          if (!found || !(error instanceof UpstreamError)) throw error;
+          const words = "A registration for more scopes has failed";
+          const { issuer } = id;
+          logRepeated(accountsOf(server).log, words, { issuer, error });
+          break;
+        }
       }
-      return await made;
+      return found!;
     },
 
     /** Notes that the authorization server knows a client. */
-    accept({ clientId, ...id }: ClientPlace): void {
-      refused.delete(`${nameOf(id)}\n${clientId}`);
+    accept(place: ClientPlace): void {
+      refused.delete(nameOf(place));
     },
 
     /**
      * Notes that the authorization server does not know a client. Deletes its
      * registration, and returns true, if it goes on so.
      */
-    async refuse({ clientId, ...id }: ClientPlace): Promise<boolean> {
-      const name = `${nameOf(id)}\n${clientId}`;
+    async refuse(place: ClientPlace): Promise<boolean> {
+      const name = nameOf(place);
       const since = refused.get(name) ?? performance.now();
       refused.set(name, since);
       if (performance.now() - since < REFUSED_MILLISECONDS) return false;
-      const key = mcpClientKey(nameOf(id));
-      const entry = await database.get<RegistrationRecord>(key);
-      const found = await kept(id);
-      if (found?.clientId === clientId) {
+      const { client: print, ...id } = place;
+      for (const at of [id, place]) {
+        const { entry, client } = await read(at);
+        if (!client || clientPrint(client) !== print) continue;
         await database.commit((transaction) =>
-          transaction.check(entry).expire(key)
+          transaction.check(entry).expire(entry.key)
         );
       }
       return true;

@@ -4,10 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { mcpServer, type OAuthAccount } from "../../../src/mod.ts";
-import { keyRing } from "../../../src/core/crypto/crypto.ts";
-import { Database } from "../../../src/core/kv/database.ts";
 import { mcpClientKey } from "../../../src/core/kv/keys.ts";
-import type { OpenedServer } from "../../../src/core/store/opened_server.ts";
 import { McpAccountClient } from "../../../src/features/mcp_servers/mcp_client.ts";
 import { guardedFetch } from "../../../src/features/mcp_servers/guarded_fetch.ts";
 import { registrationStore } from "../../../src/features/mcp_servers/registrations.ts";
@@ -15,10 +12,9 @@ import { resultOf, textOf } from "../../kit/answer.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { clientOf, linkOf, startConnected } from "../../kit/connected.ts";
 import { openTestKv } from "../../kit/databases.ts";
-import { SECRETS_KEY } from "../../kit/key_service.ts";
 import { recordLog } from "../../kit/log.ts";
-import { FeatureValues } from "../../../src/core/settings/setting.ts";
 import type { Json } from "../../kit/message.ts";
+import { processOn } from "../../kit/mcp_process.ts";
 import { introduce, McpService } from "../../kit/mcp_service.ts";
 import {
   callThrough,
@@ -33,23 +29,6 @@ import { HastyTimers } from "../../kit/timers.ts";
 import { until } from "../../kit/wait.ts";
 
 const PATH = "/connect/crm";
-
-/** Makes a server as features see it: one process on a database. */
-function processOn(kv: Deno.Kv): OpenedServer {
-  return {
-    config: {
-      title: "Ours",
-      own: {},
-      auth: { oauth: { secretsKeys: [] } },
-      features: new FeatureValues(),
-    },
-    log: { logger: () => ({}) },
-    database: new Database(kv),
-    sealing: keyRing([SECRETS_KEY]),
-    seals: true,
-    services: [],
-  } as unknown as OpenedServer;
-}
 
 /** Lists the words of the errors in a log. */
 function errorsIn({ events }: ReturnType<typeof recordLog>): string {
