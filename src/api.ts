@@ -27,6 +27,7 @@
  */
 import type { AccountFetch } from "./authoring/account.ts";
 import {
+  METHOD_OVERRIDE,
   type ParameterValues,
   plain,
   printPairs,
@@ -212,10 +213,20 @@ function headerText(value: unknown, explode: boolean): string {
   ).join(",");
 }
 
-/** Makes the body of a request, and its media type. */
+/**
+ * Makes the body of a request, and its media type.
+ *
+ * @throws {ToolError} for a member that would change the method
+ */
 function bodyOf(
   { json, form, multipart, text }: ApiRequest,
 ): { body?: string; type?: string } {
+  const given = json ?? form ?? multipart;
+  const names = isObject(given) ? Object.keys(given) : [];
+  const override = names.find((it) => METHOD_OVERRIDE.test(it));
+  if (override !== undefined) {
+    throw new ToolError(`${override} cannot be sent: leave it out.`);
+  }
   if (json !== undefined) {
     return { body: JSON.stringify(json), type: "application/json" };
   }

@@ -257,6 +257,24 @@ Deno.test("callApi() sends JSON, forms, parts and text", async () => {
   assert.equal(none.request.body, null);
 });
 
+Deno.test("callApi() sends no member of an object that would change the method", async () => {
+  const { path } = await sent("POST /a", {
+    query: { filter: { _method: "DELETE", b: 1, _METHOD: "PUT" } },
+  });
+  assert.equal(path, "/a?b=1");
+  const own = { query: { _method: "PUT", b: 1 } };
+  assert.equal((await sent("POST /a", own)).path, "/a?_method=PUT&b=1");
+  for (const body of ["json", "form", "multipart"]) {
+    for (const name of ["_method", "X-HTTP-Method-Override", "_HttpMethod"]) {
+      await assert.rejects(
+        sent("POST /a", { [body]: { a: "b", [name]: "DELETE" } }),
+        new ToolError(`${name} cannot be sent: leave it out.`),
+      );
+    }
+    await sent("POST /a", { [body]: { method: "DELETE" } });
+  }
+});
+
 Deno.test("callApi() looks for no words in a refusal of very many values", async () => {
   const refused = (more: unknown) =>
     sent("GET /a", {}, Response.json({ message: "No", more }, { status: 400 }));

@@ -6,7 +6,10 @@
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import type { ParameterStyle, StyleOptions } from "../../src/api.ts";
-import { usualStyle } from "../../src/authoring/parameter_style.ts";
+import {
+  METHOD_OVERRIDE,
+  usualStyle,
+} from "../../src/authoring/parameter_style.ts";
 import { INHERITED_NAMES } from "../../src/core/protocol/json_schema.ts";
 import {
   type ApiDocument,
@@ -220,12 +223,43 @@ function parametersOf(
   return parameters.sort((a, b) => Number(b.required) - Number(a.required));
 }
 
-/** Headers that are never parameters (OpenAPI, Parameter Object). */
-const OTHERS_HEADERS = ["accept", "content-type", "authorization", "cookie"];
+/**
+ * Matches headers that the request has anyway: those that are never parameters
+ * (OpenAPI, Parameter Object), that frame it, or that concern one connection.
+ */
+const SENT_ANYWAY =
+  /^(?:accept|authorization|content-type|connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** Matches headers that frame a request, or concern one connection alone. */
-const CONNECTION =
-  /^(?:connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
+/**
+ * Matches headers by which services tell who sends a request, from which page,
+ * or to which address.
+ */
+const OF_THE_SENDER =
+  /^(?:cookie|forwarded|origin|referer|via|sec-.*|x-forwarded-.*|x-(?:original|rewrite|override)-(?:host|url|uri|path|method)|x-(?:http-)?host(?:-override)?|(?:true-|fastly-|x-(?:cluster-)?)?client-ip|cf-connecting-ip|x-(?:real|remote)-(?:ip|addr)|(?:x-)?remote-user)$/i;
+
+/**
+ * Notes a parameter that the model must not choose. Returns false for any other.
+ *
+ * @throws {ImportError} if the operation needs it, and the request lacks it
+ */
+function isNotTheModels(
+  name: string,
+  place: string,
+  required: boolean,
+  { notes }: Schemas,
+): boolean {
+  const isHeader = place === "header";
+  const isSent = isHeader && SENT_ANYWAY.test(name);
+  const isLeft = isSent || isHeader && OF_THE_SENDER.test(name) ||
+    place !== "path" && METHOD_OVERRIDE.test(name);
+  if (!isLeft) return false;
+  const what = isHeader ? `header ${name}` : `parameter ${shortLine(name)}`;
+  if (required && !isSent) {
+    throw new ImportError(`It needs the ${what}, which is not the model's.`);
+  }
+  notes.add(`leaves out the ${what}, which is not the model's`);
+  return true;
+}
 
 const STYLES =
   "matrix label simple form spaceDelimited pipeDelimited deepObject"
@@ -248,18 +282,10 @@ function parameterOf(
     schemas.notes.add(`leaves out ${what}`);
     return undefined;
   }
-  if (place === "header" && OTHERS_HEADERS.includes(name.toLowerCase())) {
-    return undefined;
-  }
   if (place === "header" && !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
     throw new ImportError(`${shortLine(name)} cannot be the name of a header.`);
   }
-  if (place === "header" && CONNECTION.test(name)) {
-    schemas.notes.add(
-      `leaves out the header ${name}, which is not the model's`,
-    );
-    return undefined;
-  }
+  if (isNotTheModels(name, `${place}`, required, schemas)) return undefined;
   if (one.deprecated === true && !required) return undefined;
   const [type, media] = Object.entries(Object(content))[0] ?? [];
   const schema = schemas.plain(

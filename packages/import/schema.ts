@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { METHOD_OVERRIDE } from "../../src/authoring/parameter_style.ts";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import {
   type ApiDocument,
@@ -266,7 +267,13 @@ export class Schemas {
       const property = isObject(given) && typeof given.$ref === "string"
         ? { ...Object(targetAt(this.document, given.$ref)), ...given }
         : given;
-      const isLeft = name === "__proto__" || isObject(property) &&
+      const isOverride = METHOD_OVERRIDE.test(name);
+      if (isOverride) {
+        const what = `the member ${name}, which is not the model's`;
+        if (required.has(name)) throw new ImportError(`It needs ${what}.`);
+        this.notes.add(`leaves out ${what}`);
+      }
+      const isLeft = isOverride || name === "__proto__" || isObject(property) &&
           (property.readOnly === true ||
             property.deprecated === true && !required.has(name));
       if (isLeft) required.delete(name);

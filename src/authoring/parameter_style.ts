@@ -54,15 +54,24 @@ export function styled(
 export type ParameterValues = Readonly<Record<string, unknown>>;
 
 /**
+ * Matches names of headers, parameters and members of a body by which some
+ * services take a request for one of another method.
+ */
+export const METHOD_OVERRIDE =
+  /^(?:_(?:http_?)?method|(?:x-)?(?:http-)?method-override|x-(?:http-)?method)$/i;
+
+/**
  * Formats a query, or a body of the same form. A member of an object, which
- * becomes a parameter, does not take the name of another one.
+ * becomes a parameter, neither takes the name of another one nor changes the
+ * method.
  */
 export function printPairs(values: ParameterValues): string {
   return Object.entries(values).map(([name, given]) => {
     const { value, style, options } = styleOf(given, "form");
     const isSplit = style === "form" && options.explode !== false &&
       isObject(value);
-    const isLeft = (it: string) => it !== name && Object.hasOwn(values, it);
+    const isLeft = (it: string) =>
+      it !== name && Object.hasOwn(values, it) || METHOD_OVERRIDE.test(it);
     const kept = isSplit ? without(value, isLeft) : value;
     return printValue(name, kept, style, options);
   }).filter((text) => text !== "").join("&");

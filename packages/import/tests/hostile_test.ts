@@ -5,7 +5,7 @@ import type { z } from "../../../src/mod.ts";
 import { diffOf } from "../imported_file.ts";
 import { uniqueName } from "../names.ts";
 import { openApiSource } from "../openapi.ts";
-import { documentOf, toolOf, Trial } from "./kit.ts";
+import { documentOf, jsonBody, toolOf, Trial } from "./kit.ts";
 
 /** Breaks out of strings, comments and templates of JavaScript. */
 const CODE = "*/ `${evil()}` '\"); evil(); //\u2028evil()\nevil()\u202e";
@@ -592,4 +592,73 @@ Deno.test("a form that has arrays of themselves has no files", async () => {
     }),
   );
   assert.match(said, /1 tool of/);
+});
+
+const SENT_ANYWAY = "Accept Authorization content-type Host".split(" ");
+const DISGUISES = ("Cookie Forwarded Origin Referer X-Forwarded-For " +
+  "X-Forwarded-Host X-HTTP-Method X-Method-Override X-HTTP-Method-Override " +
+  "X-Original-URL X-Rewrite-URL X-Host X-Real-IP CF-Connecting-IP").split(" ");
+
+/** Imports one operation with such parameters and members of its body. */
+async function importedWith(
+  parameters: readonly unknown[],
+  properties: Record<string, unknown> = {},
+  more: Record<string, unknown> = {},
+) {
+  const given = parameters.map((it) => ({ ...KINDS, ...Object(it) }));
+  const requestBody = jsonBody({ type: "object", properties, ...more });
+  await using trial = await Trial.start();
+  const { said } = await trial.import(
+    documentOf({
+      "/a": { post: { operationId: "a", parameters: given, requestBody } },
+      "/b": { get: { operationId: "b" } },
+    }),
+  );
+  const isMade = (await trial.files("tools")).includes("a.ts");
+  return { said, tool: isMade ? await trial.read("tools/a.ts") : undefined };
+}
+
+const KINDS = { in: "header", schema: { type: "string" } };
+
+Deno.test("no model chooses a header, parameter or member by which its request becomes another", async () => {
+  const query = ["_method", "X-HTTP-Method-Override", "_HttpMethod"];
+  const { said, tool } = await importedWith([
+    ...[...SENT_ANYWAY, ...DISGUISES, "X-Trace"].map((name) => ({ name })),
+    ...[...query, "method", "origin"].map((name) => ({ name, in: "query" })),
+  ], { _method: { type: "string" }, method: { type: "string" } });
+  const left = said.matchAll(/^Note: POST \/a leaves out the (.*),/gm);
+  assert.deepEqual([...left].map(([, what]) => what), [
+    ...[...SENT_ANYWAY, ...DISGUISES].map((name) => `header ${name}`),
+    ...query.map((name) => `parameter ${name}`),
+    "member _method",
+  ]);
+  assert.match(tool!, /\{ xTrace, method, origin, body \}/);
+  assert.doesNotMatch(tool!, /_method/i);
+});
+
+for (
+  const [words, parameters, required] of [
+    ...DISGUISES.map((name) => [`the header ${name}`, [{ name }]] as const),
+    ["the parameter _method", [{ name: "_method", in: "query" }]],
+    ["the member _method", [], ["_method"]],
+  ] as const
+) {
+  Deno.test(`an operation that needs ${words} is left out`, async () => {
+    const { said, tool } = await importedWith(
+      parameters.map((it) => ({ ...it, required: true })),
+      { _method: { type: "string" } },
+      { required },
+    );
+    assert(said.includes(
+      `POST /a is left out: It needs ${words}, which is not the model's.`,
+    ));
+    assert.equal(tool, undefined);
+  });
+}
+
+Deno.test("an operation that needs a header that each request has anyway is not left out", async () => {
+  const { tool } = await importedWith(
+    SENT_ANYWAY.map((name) => ({ name, required: true })),
+  );
+  assert.match(tool!, /run: \(\{ body \}/);
 });

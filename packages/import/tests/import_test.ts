@@ -1097,7 +1097,7 @@ Deno.test("import notes what it did not understand of an operation, and takes th
 
 Deno.test("no header of a connection is an argument of a tool", async () => {
   const names = ["Connection", "Content-Length", "Expect", "Host", "TE"];
-  const others = ["Keep-Alive", "Proxy-Authorization", "Trailer", "X-Host"];
+  const others = ["Keep-Alive", "Proxy-Authorization", "Trailer", "X-Hosts"];
   const parameters = [...names, ...others, "Transfer-Encoding", "Upgrade"]
     .map((name) => ({
       name,
@@ -1112,7 +1112,7 @@ Deno.test("no header of a connection is an argument of a tool", async () => {
   assert.equal(said.match(/leaves out the header /g)?.length, 10);
   assert.match(
     await trial.read("tools/get_a.ts"),
-    /headers: { "X-Host": xHost },/,
+    /headers: { "X-Hosts": xHosts },/,
   );
 });
 
