@@ -20,11 +20,8 @@ import {
   type Operation,
 } from "./operations.ts";
 import { safePattern } from "./sample.ts";
-import {
-  checkWrittenOut,
-  type Components,
-  type PlainSchema,
-} from "./schema.ts";
+import type { Components, PlainSchema } from "./schema.ts";
+import { checkWrittenOut } from "./written_out.ts";
 import { securityOf } from "./security.ts";
 import { apiAddressOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";

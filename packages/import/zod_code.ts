@@ -16,7 +16,8 @@ import {
 } from "./names.ts";
 import { safePattern, textSample } from "./sample.ts";
 import { withFullStop } from "./operations.ts";
-import { type Components, type PlainSchema, subschemasOf } from "./schema.ts";
+import type { Components, PlainSchema } from "./schema.ts";
+import { subschemasOf } from "./written_out.ts";
 
 /** The Zod schema of each format: its code, and the schema itself. */
 const FORMATS = new Map<string, [code: string, schema: z.ZodType]>([
