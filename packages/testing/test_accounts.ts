@@ -123,7 +123,7 @@ export function findTestAccounts(
     }));
     if (typeof finding !== "object") accounts?.check(item.needs);
     return Promise.resolve({
-      begun: { [ACCOUNT]: { label, at: 0 } },
+      begun: () => ({ [ACCOUNT]: { label, at: 0 } }),
       bind(context) {
         bound = context;
         Object.assign(context, { needs });

@@ -62,6 +62,7 @@ import {
   connectQuestion,
   type MissingAccount,
 } from "./connect_question.ts";
+import { FoundAccount } from "./found_account.ts";
 import type { ServerAccounts } from "./server_accounts.ts";
 import { mcpAccountOf, openMcpAccount } from "./mcp_accounts.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
@@ -126,9 +127,7 @@ export function findAccounts(
     let bound: Context | undefined;
     const requests = new ActingRequests();
     return {
-      get begun() {
-        return accounts?.begun;
-      },
+      begun: () => accounts?.begun,
       account,
       approving: () => accounts?.approving() ?? [],
       checkConnected: async () => await accounts?.checkConnected(),
@@ -360,21 +359,14 @@ class CallAccounts {
           },
         )
         : keyFetch(service, open, this.#refusals);
-    const labels = this.#labels;
     let fetch: Account["fetch"] | undefined;
-    const account = {
-      get label() {
-        return labels.get(service);
-      },
-      // Created on demand: most calls use only one of their accounts.
-      get fetch() {
-        return fetch ??= acting.fetch(send());
-      },
+    const account = new FoundAccount({
+      // Made on demand: most calls use only one of their accounts.
+      fetch: (...it) => (fetch ??= acting.fetch(send()))(...it),
       reveal: () => acting.do(() => andThen(open(), ({ key }) => key)),
-      /** The words for `callApi`'s errors, and the keys that it hides. */
       title: titleOf(service),
       given: givenTo(CallContext.codeOf(context)!),
-    };
+    }, () => this.#labels.get(service));
     if (!service.isMcp) return account;
     const connection = async () => {
       const { key, value: { createdAt } } = (await open()).found;

@@ -46,14 +46,9 @@ export function mcpAccountOf(
   parts: McpCallAccount,
   server: OpenedServer,
 ): McpAccount {
-  return {
-    get label() {
-      return account.label;
-    },
-    fetch: (...it) => account.fetch(...it),
-    reveal: () => account.reveal(),
-    call: async (...it) => await (await load(server)).call(parts, ...it),
-  };
+  const call: McpAccount["call"] = async (...it) =>
+    await (await load(server)).call(parts, ...it);
+  return Object.assign(account, { call });
 }
 
 /** Makes the account object for an MCP server without sign-in. */

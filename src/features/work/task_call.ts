@@ -207,7 +207,7 @@ async function startDurable(
   const { client, meta, params, engine } = call;
   const sent = argumentsOf(params);
   const input = found?.own(sent) ?? sent;
-  const begun = found?.begun;
+  const begun = found?.begun?.();
   const { given } = call.authorCode;
   const prepared = keptWithout(given, toolCall.prepared);
   const beginning = { input, prepared, begun, client, meta };

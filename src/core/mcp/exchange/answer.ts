@@ -108,7 +108,7 @@ export class PendingResponse {
    */
   readonly response: Promise<Response>;
   /** Called if the client closes the stream before its end. */
-  onGone: () => void = () => {};
+  onGone?: () => void;
   /** The time of the last byte on the stream, by `performance.now()`. */
   lastSentMilliseconds = -Infinity;
   /** True if the client left too many bytes unread, or some for too long. */
@@ -153,7 +153,7 @@ export class PendingResponse {
         const wasOpen = !this.hasEnded;
         this.hasEnded = true;
         this.#freeRoom();
-        if (wasOpen) this.onGone();
+        if (wasOpen) this.onGone?.();
       },
     });
     const headers = STREAM_HEADERS;

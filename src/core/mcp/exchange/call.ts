@@ -367,7 +367,7 @@ export class CallWatch {
     this.#isHearing = true;
     const { response, admitted: { request: { signal } } } = this.call;
     const leave = () => {
-      if (!response.hasEnded) response.onGone();
+      if (!response.hasEnded) response.onGone?.();
     };
     if (signal.aborted) leave();
     else signal.addEventListener("abort", leave, { once: true });

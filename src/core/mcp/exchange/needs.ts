@@ -35,8 +35,8 @@ export type BegunNeeds = Readonly<
 
 /** The accounts and other needs that were found for one call. */
 export interface CallNeeds {
-  /** The accounts of the call, for durable work that it begins. */
-  readonly begun?: BegunNeeds;
+  /** Returns the accounts of the call, for durable work that it begins. */
+  begun?(): BegunNeeds | undefined;
   /**
    * The account that the call has chosen; undefined if the person has only one.
    */

@@ -49,8 +49,10 @@ export function respond<C extends Call>(
   } else {
     // Called at once, so that a long response is counted before the next call
     // is checked. It replaces the handler of `wait`, so that `ending` is never
-    // resolved; no one else waits for it.
-    call.execution.onEnding = (ending) => call.response.end(ending);
+    // resolved; no one else waits for it. Not written into the assignment: V8
+    // would make it in the old generation, where it keeps the call in memory.
+    const end = (ending: Ending) => call.response.end(ending);
+    call.execution.onEnding = end;
   }
   return call.response.response;
 }

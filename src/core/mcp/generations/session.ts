@@ -379,7 +379,7 @@ export class SessionCall extends Call {
     const { onGone } = response;
     const abort = new AbortController();
     response.onGone = () => {
-      onGone();
+      onGone?.();
       abort.abort(
         new ToolError(`The client left before it answered ${method}`),
       );
