@@ -20,12 +20,10 @@ import {
   wholeMessageOf,
 } from "../../thrown.ts";
 import {
-  type FormsOfKeys,
   HIDDEN_TEXT,
-  hideKeys,
   type KeyForms,
   keyFormsOf,
-  keyPlacesIn,
+  KeySearch,
   MIN_CHARACTERS,
   RECENT_KEYS,
 } from "./key_forms.ts";
@@ -58,21 +56,21 @@ function wholeTextOf(thrown: unknown): string {
 }
 
 /** True if the own members of an error can be read, and contain no key. */
-function isWithout(keys: FormsOfKeys, error: Error): boolean {
+function isWithout(keys: KeySearch, error: Error): boolean {
   try {
-    return keyPlacesIn(JSON.stringify({ ...error }), keys).length === 0;
+    return !keys.isIn(JSON.stringify({ ...error }));
   } catch {
     return false;
   }
 }
 
 /** Returns the thrown value, or a copy without keys if it contains one. */
-function clean(thrown: unknown, keys: FormsOfKeys): unknown {
+function clean(thrown: unknown, keys?: KeySearch): unknown {
   // A refusal contains no text of the author.
-  if (keys.size === 0 || isRefusal(thrown)) return thrown;
+  if (!keys || isRefusal(thrown)) return thrown;
   let isClean = true;
   const hideIn = (text: string) => {
-    const hidden = hideKeys(text, keys);
+    const hidden = keys.hide(text);
     isClean &&= hidden === text && text !== HIDDEN_TEXT;
     return hidden;
   };
@@ -96,7 +94,7 @@ function clean(thrown: unknown, keys: FormsOfKeys): unknown {
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
   const keys = [...RECENT_KEYS].filter(([key]) => isLong(key));
-  return clean(thrown, new Map(keys));
+  return clean(thrown, new KeySearch(keys.map(([, forms]) => forms)));
 }
 
 /** The maximum number of `httpApi()` whose keys are hidden in results. */
@@ -147,15 +145,42 @@ interface OwnKey {
   only?: string;
 }
 
+/** Some keys, and the search for them and the keys of `httpApi()`. */
+class KeyRing {
+  readonly forms = new Map<string, KeyForms>();
+  /** The latest search, and what it was made for. */
+  #search?: KeySearch;
+  #made = "";
+
+  /**
+   * Returns the search; undefined if there is no key. It is made anew when
+   * there are more keys.
+   *
+   * @param ownKeys changed whenever `own` returns other keys
+   */
+  search(ownKeys: number, own: () => KeyForms[]): KeySearch | undefined {
+    const made = `${this.forms.size} ${ownKeys}`;
+    if (this.#made !== made) {
+      const all = [...this.forms.values(), ...own()];
+      this.#search = all.length === 0 ? undefined : new KeySearch(all);
+      this.#made = made;
+    }
+    return this.#search;
+  }
+}
+
 export class GivenKeys {
-  readonly #all = new Map<string, KeyForms>();
-  readonly #inData = new Map<string, KeyForms>();
+  readonly #all = new KeyRing();
+  readonly #inData = new KeyRing();
 
   /**
    * The keys by `httpApi()`, so that the keys of one never displace those of
    * another.
    */
   static readonly #sources = new LatestMap<LatestMap<OwnKey>>(MAX_SOURCES);
+
+  /** The number of times that a key of `httpApi()` was hidden. */
+  static #ownKeys = 0;
 
   /**
    * @param source the `httpApi()` whose tokens are hidden even if they are like
@@ -192,6 +217,7 @@ export class GivenKeys {
     const all = GivenKeys.#sources.get(source) ?? new LatestMap(MAX_OWN_KEYS);
     all.set(key, own, seconds * 1000);
     GivenKeys.#sources.set(source, all);
+    GivenKeys.#ownKeys++;
   }
 
   #own(): GivenKeys[] {
@@ -200,9 +226,11 @@ export class GivenKeys {
       .map(({ keys }) => keys);
   }
 
-  #withOwn(keys: FormsOfKeys): FormsOfKeys {
-    const own = this.#own().flatMap((it) => [...it.#inData]);
-    return own.length === 0 ? keys : new Map([...keys, ...own]);
+  #searchFor(keys: KeyRing): KeySearch | undefined {
+    return keys.search(
+      GivenKeys.#ownKeys,
+      () => this.#own().flatMap((it) => [...it.#inData.forms.values()]),
+    );
   }
 
   /**
@@ -211,8 +239,8 @@ export class GivenKeys {
    */
   add(key: string): void {
     this.addToken(key);
-    const forms = this.#all.get(key);
-    if (forms) this.#inData.set(key, forms);
+    const forms = this.#all.forms.get(key);
+    if (forms) this.#inData.forms.set(key, forms);
   }
 
   /**
@@ -244,17 +272,17 @@ export class GivenKeys {
    * an author asks for it explicitly, and may return it.
    */
   addToken(token: string): void {
-    if (token.length < MIN_CHARACTERS || this.#all.has(token)) return;
-    this.#all.set(token, keyFormsOf(token));
+    if (token.length < MIN_CHARACTERS || this.#all.forms.has(token)) return;
+    this.#all.forms.set(token, keyFormsOf(token));
   }
 
   /** Returns a thrown value, or a copy without keys if it contains one. */
   clean(thrown: unknown): unknown {
-    return clean(thrown, this.#withOwn(this.#all));
+    return clean(thrown, this.#searchFor(this.#all));
   }
 
   hide(text: string): string {
-    return hideKeys(text, this.#withOwn(this.#all));
+    return this.#searchFor(this.#all)?.hide(text) ?? text;
   }
 
   /**
@@ -276,7 +304,7 @@ export class GivenKeys {
   /** True if a value is one of the keys that {@linkcode cleanData} replaces. */
   isKey(value: unknown): boolean {
     return [this, ...this.#own()]
-      .some((it) => it.#inData.has(value as string));
+      .some((it) => it.#inData.forms.has(value as string));
   }
 
   /**
@@ -284,7 +312,7 @@ export class GivenKeys {
    * JSON cannot express it.
    */
   cleanData<T>(value: T): T {
-    if (this.#withOwn(this.#inData).size === 0) return value;
+    if (!this.#searchFor(this.#inData)) return value;
     let text: string | undefined;
     try {
       text = JSON.stringify(value);
@@ -298,17 +326,16 @@ export class GivenKeys {
 
   /** Replaces the keys in the data of a JSON text. */
   cleanJson(text: string): string {
-    const keys = this.#withOwn(this.#inData);
-    if (keyPlacesIn(text, keys).length === 0) return text;
-    const hidden = (text: string) => hideKeys(text, keys);
+    const keys = this.#searchFor(this.#inData);
+    if (!keys?.isIn(text)) return text;
     const data = JSON.parse(text, (_name, member) => {
-      if (typeof member === "string") return hidden(member);
+      if (typeof member === "string") return keys.hide(member);
       if (typeof member === "number") {
-        return hidden(`${member}`) === `${member}` ? member : HIDDEN_TEXT;
+        return keys.isIn(`${member}`) ? HIDDEN_TEXT : member;
       }
       if (!isObject(member)) return member;
       return Object.fromEntries(
-        Object.entries(member).map(([name, value]) => [hidden(name), value]),
+        Object.entries(member).map(([name, value]) => [keys.hide(name), value]),
       );
     });
     return JSON.stringify(data);

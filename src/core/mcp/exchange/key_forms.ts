@@ -6,6 +6,7 @@
  */
 import { base64 } from "../../crypto/crypto.ts";
 import { findPlace } from "../../find_place.ts";
+import { MIN_PATTERN, type Range, TextSearch } from "./text_search.ts";
 
 export const HIDDEN_TEXT = "(hidden)";
 
@@ -13,14 +14,14 @@ export const HIDDEN_TEXT = "(hidden)";
  * The minimum length of a key that is hidden. A shorter text is no secret, and
  * occurs everywhere.
  */
-export const MIN_CHARACTERS = 4;
+export const MIN_CHARACTERS = MIN_PATTERN;
 
 /** The maximum number of keys whose forms a process remembers. */
 const MAX_KEYS = 1000;
 
 /**
- * The length of a spelling's beginning. A text is searched for that first,
- * which is quick.
+ * The maximum length of a spelling's beginning. A text is searched for the
+ * beginnings first, so that a search for long keys begins quickly.
  */
 const MAX_PROBE_CHARACTERS = 32;
 
@@ -43,10 +44,10 @@ export interface KeyForms {
   read: readonly Form[];
 }
 
-export type FormsOfKeys = ReadonlyMap<string, KeyForms>;
-
 /** The spellings of the latest keys. */
 export const RECENT_KEYS = new Map<string, KeyForms>();
+
+const probeOf = ({ pattern }: Form) => pattern.slice(0, MAX_PROBE_CHARACTERS);
 
 export function keyFormsOf(key: string): KeyForms {
   const known = RECENT_KEYS.get(key);
@@ -297,82 +298,76 @@ function readText(text: string): ReadText {
   return { text: read, place };
 }
 
-/**
- * Finds a pattern in a text by the Knuth-Morris-Pratt algorithm, which reads
- * each character of both at most twice.
- */
-export function occurrences(
-  text: Pick<string, "length" | "charCodeAt">,
-  pattern: string,
-): number[] {
-  const found: number[] = [];
-  const back = new Uint32Array(pattern.length);
-  for (let at = 1, same = 0; at < pattern.length; at++) {
-    const unit = pattern.charCodeAt(at);
-    while (same > 0 && pattern.charCodeAt(same) !== unit) same = back[same - 1];
-    if (pattern.charCodeAt(same) === unit) same++;
-    back[at] = same;
-  }
-  for (let at = 0, same = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    while (same > 0 && pattern.charCodeAt(same) !== unit) same = back[same - 1];
-    if (pattern.charCodeAt(same) === unit) same++;
-    if (same < pattern.length) continue;
-    found.push(at + 1 - same);
-    same = 0;
-  }
-  return found;
-}
+/** Finds some spellings of keys in a text, in one pass if there are none. */
+class FormSearch {
+  /** The beginnings of the spellings. */
+  readonly #probes: TextSearch;
 
-/** Lists the ranges of a text that contain a spelling of a key. */
-export function keyPlacesIn(
-  all: string,
-  keys: FormsOfKeys,
-): [number, number][] {
-  const places: [number, number][] = [];
-  if (keys.size === 0) return places;
-  const place: ReadText["place"] = (at, isEnd) => at + (isEnd ? 1 : 0);
-  const asItIs: ReadText = { text: all, place };
-  const isPlain = !/[\\\r\n%&]/.test(all);
-  const read = isPlain ? asItIs : readText(all);
-  const find = (forms: readonly Form[], { text, place }: ReadText) => {
-    for (const { pattern, isBase64 } of forms) {
-      // Most texts do not even contain the beginning of a spelling.
-      if (!text.includes(pattern.slice(0, MAX_PROBE_CHARACTERS))) continue;
-      for (const start of occurrences(text, pattern)) {
-        let first = start;
-        let last = start + pattern.length - 1;
-        if (isBase64) {
-          if (/[\w+/-]/.test(text[first - 1] ?? "")) first--;
-          if (/[\w+/-]/.test(text[last + 1] ?? "")) last++;
-          while (text[last + 1] === "=") last++;
-        }
-        let begin = place(first, false);
-        let end = place(last, true);
-        // Backslashes next to a match belong to the key, or to the way it is
-        // encoded.
-        while (all[begin - 1] === "\\") begin--;
-        while (all[end] === "\\") end++;
-        places.push([begin, end]);
-      }
+  constructor(private readonly forms: readonly Form[]) {
+    this.#probes = new TextSearch(forms.map(probeOf));
+  }
+
+  /** Lists the ranges of `text`, which may overlap. */
+  rangesIn(text: string): Range[] {
+    const found = this.#probes.patternsIn(text);
+    if (found.size === 0) return [];
+    const forms = this.forms.filter((form) => found.has(probeOf(form)));
+    const [inBase64, plain] = [true, false].map((isBase64) => {
+      const those = forms.filter((form) => form.isBase64 === isBase64);
+      return new TextSearch(those.map(({ pattern }) => pattern)).rangesIn(text);
+    });
+    for (const range of inBase64) {
+      if (/[\w+/-]/.test(text[range[0] - 1] ?? "")) range[0]--;
+      if (/[\w+/-]/.test(text[range[1]] ?? "")) range[1]++;
+      while (text[range[1]] === "=") range[1]++;
     }
-  };
-  for (const forms of keys.values()) {
-    find(forms.read, read);
-    if (!isPlain) find(forms.asItIs, asItIs);
+    return plain.concat(inBase64);
   }
-  return places;
 }
 
-export function hideKeys(text: string, keys: FormsOfKeys): string {
-  const places = keyPlacesIn(text, keys).sort(([a], [b]) => a - b);
-  if (places.length === 0) return text;
-  let hidden = "";
-  let end = 0;
-  for (const [start, after] of places) {
-    // Keys may overlap, or begin with another key.
-    if (start >= end) hidden += text.slice(end, start) + HIDDEN_TEXT;
-    end = Math.max(end, after);
+/** Finds all spellings of keys in texts. */
+export class KeySearch {
+  /** Made when the first text with an encoding comes. */
+  #asItIs?: FormSearch;
+  readonly #read: FormSearch;
+
+  constructor(private readonly keys: readonly KeyForms[]) {
+    this.#read = new FormSearch(keys.flatMap(({ read }) => read));
   }
-  return hidden + text.slice(end);
+
+  /** Lists the ranges of a text that contain a spelling of a key. */
+  #rangesIn(text: string): Range[] {
+    if (!/[\\\r\n%&]/.test(text)) return this.#read.rangesIn(text);
+    const read = readText(text);
+    const ranges = this.#read.rangesIn(read.text).map(([start, end]): Range => [
+      read.place(start, false),
+      read.place(end - 1, true),
+    ]);
+    this.#asItIs ??= new FormSearch(this.keys.flatMap(({ asItIs }) => asItIs));
+    for (const range of this.#asItIs.rangesIn(text)) ranges.push(range);
+    // Backslashes next to a match belong to the key, or to the way it is
+    // encoded.
+    for (const range of ranges) {
+      while (text[range[0] - 1] === "\\") range[0]--;
+      while (text[range[1]] === "\\") range[1]++;
+    }
+    return ranges;
+  }
+
+  isIn(text: string): boolean {
+    return this.#rangesIn(text).length > 0;
+  }
+
+  hide(text: string): string {
+    const ranges = this.#rangesIn(text).sort(([a], [b]) => a - b);
+    if (ranges.length === 0) return text;
+    let hidden = "";
+    let end = 0;
+    for (const [start, after] of ranges) {
+      // Keys may overlap, or begin with another key.
+      if (start >= end) hidden += text.slice(end, start) + HIDDEN_TEXT;
+      end = Math.max(end, after);
+    }
+    return hidden + text.slice(end);
+  }
 }

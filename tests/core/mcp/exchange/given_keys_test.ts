@@ -6,7 +6,11 @@ import {
   GivenKeys,
   withoutRecentKeys,
 } from "../../../../src/core/mcp/exchange/given_keys.ts";
-import { occurrences } from "../../../../src/core/mcp/exchange/key_forms.ts";
+import {
+  keyFormsOf,
+  KeySearch,
+} from "../../../../src/core/mcp/exchange/key_forms.ts";
+import { TextSearch } from "../../../../src/core/mcp/exchange/text_search.ts";
 import { formsOf, KEYS } from "../../../kit/key_forms.ts";
 
 function given(...keys: string[]): GivenKeys {
@@ -82,24 +86,86 @@ Deno.test("hide() finds a key in base64 and other texts that are broken into lin
   assert.equal(keys.hide(other), other);
 });
 
-Deno.test("occurrences() reads no character of a text more than once, whatever the pattern repeats", () => {
+Deno.test("a search finds what a plain search for each spelling finds, whatever the keys", () => {
+  const pick = <T>(from: ArrayLike<T>) =>
+    from[Math.floor(Math.random() * from.length)];
+  const some = (letters: string, count: number) =>
+    Array.from({ length: count }, () => pick(letters)).join("");
+  for (let round = 0; round < 300; round++) {
+    // Few letters make keys overlap, and contain one another.
+    const letters = pick(["ab", "abA/+=", `k9-_ "<é🔑Z`]);
+    const keys = Array.from(
+      { length: 1 + round % 12 },
+      () => some(letters, 4 + Math.floor(Math.random() * pick([4, 60]))),
+    );
+    const forms = keys.map(keyFormsOf);
+    const patterns = forms.flatMap(({ read }) => read);
+    const text = Array.from({ length: 40 }, () => {
+      const { pattern } = pick(patterns);
+      const cut = Math.floor(Math.random() * pattern.length);
+      return pick([pattern, pattern.slice(cut), some(letters, 9), ". "]);
+    }).join("").replaceAll(/[\\\r\n%&]/g, "");
+    const isHidden = new Uint8Array(text.length);
+    for (const { pattern, isBase64 } of patterns) {
+      for (let at = -1; (at = text.indexOf(pattern, at + 1)) >= 0;) {
+        let [start, end] = [at, at + pattern.length];
+        if (isBase64) {
+          if (/[\w+/-]/.test(text[start - 1] ?? "")) start--;
+          if (/[\w+/-]/.test(text[end] ?? "")) end++;
+          while (text[end] === "=") end++;
+        }
+        isHidden.fill(1, start, end);
+      }
+    }
+    const left = text.replaceAll(/[^]/g, (it, at) => isHidden[at] ? "\0" : it);
+    const hidden = new KeySearch(forms).hide(text);
+    assert.equal(
+      hidden.replaceAll(/(\(hidden\))+/g, "\0"),
+      left.replaceAll(/\0+/g, "\0"),
+      JSON.stringify({ keys, text }),
+    );
+  }
+});
+
+Deno.test("a search finds each spelling of random keys among others", () => {
+  const random = () => base64url(crypto.getRandomValues(new Uint8Array(24)));
+  const keys = [...KEYS, ...Array.from({ length: 50 }, random)];
+  const all = given(...keys);
+  for (const key of keys) {
+    for (const [form, text] of Object.entries(formsOf(key))) {
+      const hidden = all.hide(`before ${text} after`);
+      assert.match(hidden, /^before .*\(hidden\).* after$/, `${form}: ${key}`);
+      assert(hidden.length < 60, `${form}: ${hidden}`);
+    }
+  }
+  const other = keys.map((key) => key.slice(1, -1)).join(" ");
+  assert.equal(all.hide(other), other);
+});
+
+Deno.test("a search reads a character at most four times, whatever the keys and the text repeat", () => {
   for (
-    const [unit, pattern] of [
-      ["a", `${"a".repeat(4000)}b`],
-      ["a", `b${"a".repeat(4000)}`],
-      ["ab", `${"ab".repeat(2000)}c`],
-      ["a", "a".repeat(4000)],
-      ["%25", `${"%25".repeat(1300)}!`],
-    ]
+    const [unit, patterns] of [
+      ["a", [`${"a".repeat(4000)}b`, `b${"a".repeat(4000)}`, "aaab"]],
+      ["ab", [`${"ab".repeat(2000)}c`, "baba", "abac"]],
+      ["a", ["a".repeat(4000), "aaaa"]],
+      ["%25", [`${"%25".repeat(1300)}!`, "25%%", "5%2!"]],
+      ["xyz1", Array.from({ length: 1000 }, (_, nth) => `xyz${nth}xyz`)],
+    ] as const
   ) {
     let reads = 0;
     const text = unit.repeat(1_000_000 / unit.length);
-    const found = occurrences({
+    const search = new TextSearch(patterns);
+    const counted = {
       length: text.length,
       charCodeAt: (at: number) => (reads++, text.charCodeAt(at)),
-    }, pattern);
-    assert.equal(reads, text.length);
-    assert.equal(found.length, pattern === "a".repeat(4000) ? 250 : 0);
+    };
+    const ranges = search.rangesIn(counted);
+    assert(reads <= 4 * text.length, `${unit}: ${reads}`);
+    const found = patterns.filter((it) => text.includes(it));
+    assert.deepEqual([...search.patternsIn(counted)], found);
+    assert.equal(ranges.length > 0, found.length > 0);
+    // Ranges that overlap are one: a text of a key alone fills no memory.
+    assert(ranges.length <= 1);
   }
 });
 
