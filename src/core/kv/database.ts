@@ -446,9 +446,11 @@ export class Database extends Reader {
    */
   async idle(): Promise<void> {
     this.#close.abort();
-    // Background work may start more background work.
-    while (this.#background.size > 0) await Promise.all(this.#background);
-    await this.operations.idle();
+    // Work may start more work in the background.
+    do {
+      await Promise.all(this.#background);
+      await this.operations.idle();
+    } while (this.#background.size > 0);
   }
 
   /**

@@ -148,7 +148,6 @@ export class Operations {
   #underWay = 0;
   #queue: (() => void)[] = [];
   #awaited = 0;
-  #idle?: PromiseWithResolvers<void>;
   /**
    * The reason why no operation is sent; undefined while the database responds.
    */
@@ -216,7 +215,7 @@ export class Operations {
       throw new StorageError({ cause });
     } finally {
       clearTimeout(timer);
-      this.#endAwaited();
+      this.#awaited--;
     }
   }
 
@@ -243,20 +242,16 @@ export class Operations {
     try {
       return await work();
     } finally {
-      this.#endAwaited();
+      this.#awaited--;
     }
   }
 
-  #endAwaited(): void {
-    if (--this.#awaited > 0) return;
-    this.#idle?.resolve();
-    this.#idle = undefined;
-  }
-
-  /** Resolves when no caller waits for an operation or its next attempt. */
+  /**
+   * Resolves when no caller waits for an operation or its next attempt, and
+   * none is about to begin another operation.
+   */
   async idle(): Promise<void> {
-    if (this.#awaited === 0) return;
-    await (this.#idle ??= Promise.withResolvers<void>()).promise;
+    do await pause(1); while (this.#awaited > 0);
   }
 
   /**

@@ -260,6 +260,20 @@ test.inMemory("idle() waits for what goes on in the background, between its oper
   assert.equal((await kv.get<Counter>(KEY)).value?.n, 1);
 });
 
+test.inMemory("idle() waits for what begins in the background after an operation", async ({ kv }) => {
+  const database = new Database(kv);
+  let isOver = false;
+  const asked = database.get(KEY).then(() =>
+    database.background(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      isOver = true;
+    })
+  );
+  await database.idle();
+  assert(isOver);
+  await asked;
+});
+
 /** Makes a handle whose commits fail, with counts of its operations. */
 function failingCommits(kv: Deno.Kv, failures: number, error: Error) {
   const asked = { commits: 0, reads: 0 };

@@ -166,3 +166,16 @@ Deno.test("idle() waits for the next try of an operation that has failed", async
   assert.equal(tries, 2);
   assert.equal(await repeated, "here");
 });
+
+Deno.test("idle() waits for the operation that follows another, and for the one after it", async () => {
+  const { operations } = openOperations();
+  const slow = () => turn().then(turn);
+  let ended = 0;
+  const work = async () => {
+    for (; ended < 3; ended++) await operations.run(slow);
+  };
+  const running = work();
+  await operations.idle();
+  assert.equal(ended, 3);
+  await running;
+});
