@@ -43,6 +43,7 @@ import { callApprovals } from "./approval_store.ts";
 import { accountOf, emailsOf, nameOfPerson } from "./approver.ts";
 import { runAndCaller, stepReport } from "./approval_steps.ts";
 import { ApprovalVisit, type Verdict } from "./approval_visit.ts";
+import { takePlace } from "./run_place.ts";
 import { receiptSeconds, receiptStore } from "./receipts.ts";
 import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
 
@@ -122,7 +123,8 @@ export function approvalGate(
         pages: waitPages,
       }),
       isWanted,
-      place: toolRun.place,
+      takePlace: (answer) => takePlace(toolRun, work, answer),
+      leavePlace: () => toolRun.place?.leave(),
       checkAccounts: async () => await found?.checkConnected?.(),
       offer: offer && {
         ...offer,
@@ -193,12 +195,19 @@ export function approvalGate(
     // A run that was approved is not asked about again.
     const isWanted = approval !== undefined && !work.durable?.isKept &&
       (!when || await inTime(name, "when", () => when(input)) !== false);
-    if (!isWanted && !work.durable?.hasApproval) return await run();
+    if (!isWanted && !work.durable?.hasApproval) {
+      const hasWaited = await takePlace(toolRun, work);
+      // Durable work checks its accounts before each step instead.
+      if (hasWaited && !work.durable) await toolRun.found?.checkConnected?.();
+      return await run();
+    }
     const decision = await decide(toolRun, context, work, isWanted);
     if (decision.action === "collected") return decision.result;
     const { approved, visit, receipt } = decision;
     toolRun.input = decision.input;
     (context as CallContext).approval = approved;
+    // Any other run has its place by now.
+    await takePlace(toolRun, work, { isKept: () => true });
     const who = runAndCaller(work);
     // For durable work, a remembered approval has answered a stored approval,
     // which is marked here.

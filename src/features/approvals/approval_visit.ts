@@ -5,11 +5,9 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Approved } from "../../authoring/approval.ts";
-import { pause } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { bestEffort, untilReachable } from "../../core/kv/operations.ts";
-import type { Place } from "../../core/mcp/exchange/limits.ts";
 import type { OpenPage, PagesOf, Work } from "../../core/mcp/exchange/work.ts";
 import type { AskedQuestion } from "../../core/protocol/question.ts";
 import { APPROVAL_KEY } from "../../authoring/context.ts";
@@ -21,11 +19,9 @@ import {
   type WaitRecord,
 } from "../questions/wait_record.ts";
 import type { Waiting } from "../questions/waits.ts";
-import { waitsForTurn } from "../work/task_work.ts";
 import {
   askingWords,
   begunIfCut,
-  noTurn,
   type UnknownOutcome,
   waitsIfCut,
 } from "./approval_content.ts";
@@ -38,6 +34,7 @@ import type {
 } from "./call_approval.ts";
 import { type ReportStep, runAndCaller } from "./approval_steps.ts";
 import type { RememberOffer } from "./remembered.ts";
+import type { KeptAnswer } from "./run_place.ts";
 
 /** The outcome of asking for approval. Durable work stores it. */
 export type Verdict =
@@ -70,9 +67,6 @@ const hasEnded = (run?: WaitRecord) =>
  */
 const END_MILLISECONDS = 20_000;
 
-/** The time after which a task tries again to take a place among its tool's calls. */
-const PLACE_MILLISECONDS = 1000;
-
 export class ApprovalVisit implements PagesOf<Verdict> {
   #begun?: BegunRun;
   #isLeft = false;
@@ -89,8 +83,9 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       waiting: Waiting & { approval: ApprovalState };
       /** False for work that asked for approval once, but would not ask now. */
       isWanted: boolean;
-      /** Left while the call waits for an answer. */
-      place?: Place;
+      /** Takes the place of a run that is about to begin. */
+      takePlace(answer?: KeptAnswer): Promise<unknown>;
+      leavePlace(): void;
       /** @throws {ToolError} if an account that the run uses is gone */
       checkAccounts(): Promise<void>;
       offer?: RememberOffer;
@@ -144,7 +139,6 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   #pageOf(approval: CallApproval, key: string): OpenPage {
-    this.of.place?.leave();
     return {
       key,
       wait: approval as unknown as OpenPage["wait"],
@@ -209,7 +203,6 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   async #rememberedRun(): Promise<Verdict | undefined> {
     const { approvals, work, of: { waiting, offer } } = this;
     if (!offer) return undefined;
-    await this.#checkAccounts();
     if (this.#isDurable) {
       const approval = await this.#do(() =>
         approvals.acceptRemembered(offer, waiting, () => this.#opened())
@@ -218,16 +211,21 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     }
     const reference = work.requestId;
     const id = fingerprint(JSON.stringify([offer.name, reference]));
-    const payload = () => this.#content();
+    // Called if a remembered approval allows the run.
+    const payload = async () => {
+      await this.of.takePlace();
+      await this.#checkAccounts();
+      return await this.#content();
+    };
     const run = { unique: id, reference, payload };
-    const begun = await this.#do(() =>
+    const begun = await this.#inPlace(() =>
       approvals.beginRemembered(waiting, offer, run)
     );
     if (!begun) return undefined;
     const { at, receipt } = begun;
     work.putBack = () => approvals.endReceipt(receipt, "asked");
     work.ifCut = undefined;
-    const { input } = await payload();
+    const { input } = await this.#content();
     return {
       action: "accept",
       approved: { id, by: waiting.subject, at, remembered: true },
@@ -386,11 +384,11 @@ export class ApprovalVisit implements PagesOf<Verdict> {
    * a run that only begins later, because the call ended meanwhile.
    */
   async leave(): Promise<void> {
-    const { work, of: { place } } = this;
+    const { work, of } = this;
     const begun = this.#begun;
     this.#isLeft = true;
     this.#begun = undefined;
-    place?.leave();
+    of.leavePlace();
     if (!begun) return;
     work.ifCut = this.#ifNotBegun;
     await bestEffort(() => begun.release(false));
@@ -411,36 +409,18 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   }
 
   async #begin(approval: CallApproval) {
+    const { approvals, of } = this;
+    await of.takePlace({ isKept: () => approval.expiresAt > approvals.now() });
     // The accounts may be gone once a task has had its turn.
-    await this.#takePlace(approval);
     await this.#checkAccounts();
-    return await this.#do(() => this.#beginOnce(approval));
+    return await this.#inPlace(() => this.#beginOnce(approval));
   }
 
-  /**
-   * Takes the place of a run that is about to begin. A task waits for one, as
-   * long as its answer is kept.
-   *
-   * @throws {LimitError} for a call, whose answer then stays for the next one
-   * @throws {ToolError} for a task that got no place in time
-   */
-  async #takePlace({ tool, expiresAt }: CallApproval): Promise<void> {
-    const { approvals, of: { place }, work, work: { signal } } = this;
-    let takeBack: (() => Promise<void>) | undefined;
-    for (;;) {
-      try {
-        place?.take();
-        return await takeBack?.();
-      } catch (error) {
-        if (!this.#isTask) throw error;
-      }
-      takeBack ??= await work.showWaiting!(
-        `Approved. ${waitsForTurn(tool)}`,
-      );
-      await pause(PLACE_MILLISECONDS, signal);
-      signal.throwIfAborted();
-      if (expiresAt <= approvals.now()) throw new ToolError(noTurn(tool));
-    }
+  /** Begins a run, and leaves its place if it does not begin. */
+  async #inPlace<T>(begin: () => Promise<T>): Promise<T> {
+    const begun = await this.#do(begin);
+    if (!begun) this.of.leavePlace();
+    return begun;
   }
 
   #beginOnce(approval: CallApproval) {

@@ -211,7 +211,7 @@ async function startDurable(
   const { given } = call.authorCode;
   const prepared = keptWithout(given, toolCall.prepared);
   const beginning = { input, prepared, begun, client, meta };
-  const work = durableWorkOf(tool, durable, beginning, call);
+  const work = durableWorkOf(tool, durable, beginning, call, place);
   const { task, done } = await engine.taskRegistry.start(call, work, {
     keep: durable.keep ?? TASK_SECONDS,
     version: work.version,
@@ -359,6 +359,7 @@ export function durableWorkOf(
     >;
     stateless: boolean;
   },
+  place?: ToolRun["place"],
 ): DurableWork {
   const { name, scopes = [], needs } = tool;
   return {
@@ -379,7 +380,8 @@ export function durableWorkOf(
         const input = parsed.data as JsonObject;
         // An approval that an earlier run has asked for is still waited for.
         const { hasApproval } = CallContext.askingOf(context).work.durable!;
-        const toolRun: ToolRun = { tool, input, prepared, call, hasApproval };
+        const own = { tool, input, prepared, call, place };
+        const toolRun: ToolRun = { ...own, hasApproval };
         if (tool.needs) await findNeeds(toolRun, context, { begun });
         return await runAround(toolRun, context);
       };

@@ -4,6 +4,7 @@ import { tool, z } from "../../../src/mod.ts";
 import { Events, resultOf } from "../../kit/answer.ts";
 import { MovedTime } from "../../kit/fake_time.ts";
 import type { Json } from "../../kit/message.ts";
+import { BASE_URL } from "../../kit/server.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
@@ -20,11 +21,15 @@ import {
 /** The runs under way, with a function that ends each. */
 const underWay = new Map<string, () => void>();
 
+/** The most runs that were under way at once. */
+let most = 0;
+
 const input = z.object({ id: z.string() });
 
 async function run({ id }: { id: string }) {
   const held = Promise.withResolvers<void>();
   underWay.set(id, held.resolve);
+  most = Math.max(most, underWay.size);
   if (id.startsWith("held")) await held.promise;
   underWay.delete(id);
   return `ran ${id}`;
@@ -38,7 +43,24 @@ const rare = {
   name: "rare",
   limit: { callsAtOnce: 1, callsPerMinute: 2 },
 };
-const tools = [pay, long, rare];
+const free = {
+  ...pay,
+  name: "free",
+  approval: { when: ({ id }: { id: string }) => id.includes("ask") },
+};
+const often = {
+  ...pay,
+  name: "often",
+  approval: { remember: () => ({ key: "k", label: "all", seconds: 600 }) },
+};
+const kept = { ...free, name: "kept", task: { durable: true } as const };
+const seldom = {
+  ...often,
+  name: "seldom",
+  task: { durable: true } as const,
+};
+const plain = { ...free, name: "plain", task: "required" as const };
+const tools = [pay, long, rare, free, often, plain, kept, seldom];
 
 /** Makes a call that waits, as a client that opens pages does. */
 async function hold(server: OAuthServer, name: string, id: string) {
@@ -190,4 +212,140 @@ Deno.test("a call that waited for its approval is charged once", async () => {
     await textOf(call("rare", { id: "c" })),
     /^Too many calls to rare a minute/,
   );
+});
+
+Deno.test("calls that only ask for an approval take each other no place", async () => {
+  await using server = await startOAuthServer({ tools });
+  for (const generation of ["2025", "2026"] as const) {
+    for (const name of ["pay", "often", "free"]) {
+      const call = await clientOf(server, generation);
+      const ids = Array.from(
+        { length: 10 },
+        (_, at) => `ask ${generation} ${at}`,
+      );
+      const links = await Promise.all(
+        ids.map(async (id) => linkOf(await resultOf(call(name, { id })))),
+      );
+      assert.equal(new Set(links).size, 10);
+    }
+  }
+});
+
+Deno.test("a run that asks for no approval has a place, and leaves it", async () => {
+  await using server = await startOAuthServer({ tools });
+  for (const generation of ["2025", "2026"] as const) {
+    const call = await clientOf(server, generation);
+    const running = textOf(call("free", { id: "held" }));
+    await until(() => underWay.has("held"));
+    assert.match(
+      await textOf(call("free", { id: "b" })),
+      /^Too many calls to free at a time/,
+    );
+    linkOf(await resultOf(call("free", { id: `ask ${generation}` })));
+    underWay.get("held")!();
+    assert.equal(await running, "ran held");
+    assert.equal(await textOf(call("free", { id: "b" })), "ran b");
+  }
+});
+
+Deno.test("a run by a remembered approval has a place, and leaves it", async () => {
+  await using server = await startOAuthServer({ tools });
+  const call = await clientOf(server, "2026");
+  const visitor = await open(
+    server,
+    linkOf(await resultOf(call("often", { id: "a" }))),
+  );
+  await visitor.press(new URL(visitor.page.url).pathname, {
+    answer: "approve",
+    remember: "on",
+  });
+  assert.equal(await textOf(call("often", { id: "a" })), "ran a");
+  const running = textOf(call("often", { id: "held" }));
+  await until(() => underWay.has("held"));
+  assert.match(
+    await textOf(call("often", { id: "b" })),
+    /^Too many calls to often at a time/,
+  );
+  underWay.get("held")!();
+  assert.equal(await running, "ran held");
+  assert.equal(await textOf(call("often", { id: "b" })), "ran b");
+  // The refused call has used nothing.
+  visitor.page = await visitor.browser.open(`${BASE_URL}/account/calls`);
+  assert.doesNotMatch(visitor.words, /End not known/);
+});
+
+Deno.test("tasks and durable work begin one after the other, approved or not", async () => {
+  await using server = await startOAuthServer({ tools });
+  const { headers } = await server.person();
+  const options = { headers, capabilities: { ...FORMS, ...TASKS } };
+  const begin = async (name: string, id: string) => {
+    if (id.includes("ask")) {
+      const task = await followTask(server, { headers, name, input: { id } });
+      const link = /http\S*/.exec(task.statusMessage)![0];
+      return {
+        ...task,
+        press: async () => press(await open(server, link), "approve"),
+      };
+    }
+    const params = { name, arguments: { id } };
+    const task = await resultOf(server.call("tools/call", params, options));
+    return { ...task, press: () => undefined } as Json;
+  };
+  const read = ({ taskId }: Json) =>
+    resultOf(server.call("tasks/get", { taskId }, options));
+  most = 0;
+  for (const name of ["plain", "kept"]) {
+    for (const how of ["at once", "ask"]) {
+      const held = `held ${how}`;
+      const first = await begin(name, held);
+      const second = await begin(name, how);
+      await first.press();
+      await until(() => underWay.has(held));
+      await second.press();
+      assert.equal((await read(second)).status, "working");
+      underWay.get(held)!();
+      for (const [task, id] of [[first, held], [second, how]] as const) {
+        let now: Json = {};
+        await until(async () =>
+          (now = await read(task)).status === "completed"
+        );
+        assert.equal(now.result.content[0].text, `ran ${id}`);
+      }
+    }
+  }
+  assert.equal(most, 1);
+});
+
+Deno.test("durable work by a remembered approval waits for its turn", async () => {
+  await using server = await startOAuthServer({ tools });
+  const { headers } = await server.person();
+  const name = "seldom";
+  const first = await followTask(server, {
+    headers,
+    name,
+    input: { id: "held" },
+  });
+  const link = /http\S*/.exec(first.statusMessage)![0];
+  const visitor = await open(server, link);
+  most = 0;
+  await visitor.press(new URL(link).pathname, {
+    answer: "approve",
+    remember: "on",
+  });
+  await until(() => underWay.has("held"));
+  const options = { headers, capabilities: { ...FORMS, ...TASKS } };
+  const params = { name, arguments: { id: "b" } };
+  const { taskId } = await resultOf(
+    server.call("tools/call", params, options),
+  );
+  await until(async () => {
+    visitor.page = await visitor.browser.open(`${BASE_URL}/account/calls`);
+    return visitor.words.includes("id: b");
+  });
+  underWay.get("held")!();
+  await until(async () =>
+    (await resultOf(server.call("tasks/get", { taskId }, options))).status ===
+      "completed"
+  );
+  assert.equal(most, 1);
 });

@@ -40,7 +40,7 @@ export interface ToolRun {
   hasApproval?: boolean;
   /**
    * The call's place among its tool's concurrent calls. Undefined if the tool
-   * has no limit, and for durable work.
+   * has no limit, and for durable work that is resumed.
    */
   place?: Place;
   /**

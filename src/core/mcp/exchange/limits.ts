@@ -196,7 +196,7 @@ const UNKNOWN_SHARE =
 
 /** A call's place among the concurrent calls of its tool. */
 export class Place {
-  #isHeld = true;
+  #isHeld = false;
 
   /** @param bound undefined if concurrent calls are not limited */
   constructor(
@@ -211,8 +211,8 @@ export class Place {
   }
 
   /**
-   * Takes a place again, unless the call has one. @throws {LimitError} if the
-   * limit is reached
+   * Takes the place, unless the call has it. @throws {LimitError} if the limit
+   * is reached
    */
   take(): void {
     if (!this.#isHeld) this.bound?.take(this.who);
@@ -320,16 +320,20 @@ export class Limits {
 
   /**
    * Counts a call of a tool with limits against its caller's rate. Returns its
-   * place, to be left when the tool ends. @throws {LimitError}
+   * place, to be left when the tool ends. A call that may only ask for an
+   * approval takes it later. @throws {LimitError}
    */
   async enter(
-    { name, limit }: Pick<CompiledTool, "name" | "limit">,
+    { name, limit, approval }: Pick<
+      CompiledTool,
+      "name" | "limit" | "approval"
+    >,
     caller: LimitKey,
   ): Promise<Place> {
     const who = limit!.shared ? EVERYONE : caller;
     const { calls, underWay } = this.#tools.get(name)!;
-    underWay?.take(who);
     const place = new Place(underWay, who);
+    if (!approval) place.take();
     try {
       if (calls) await this.#take(calls, who, `calls to ${name} a minute`);
     } catch (error) {

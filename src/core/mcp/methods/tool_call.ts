@@ -214,7 +214,7 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
 
 /**
  * Runs a tool within its limit on concurrent calls. A call that becomes a task
- * counts until the task ends, but not while it waits for an approval.
+ * counts until the task ends. If the tool has `approval`, only its run counts.
  */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
