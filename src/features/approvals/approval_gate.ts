@@ -45,7 +45,11 @@ import { runAndCaller, stepReport } from "./approval_steps.ts";
 import { ApprovalVisit, type Verdict } from "./approval_visit.ts";
 import { takePlace } from "./run_place.ts";
 import { receiptSeconds, receiptStore } from "./receipts.ts";
-import { type ApprovalState, bytesOf } from "../questions/wait_record.ts";
+import {
+  type ApprovalState,
+  bytesOf,
+  type RunEnd,
+} from "../questions/wait_record.ts";
 
 /**
  * The maximum size in bytes of the arguments and texts, which share a record.
@@ -221,17 +225,28 @@ export function approvalGate(
     // If the client has left, the result is kept for the client's next call
     // with the same arguments.
     const end = async (
-      outcome: ApprovalState["outcome"],
+      outcome: RunEnd | "cancelled",
       result?: CallToolResult,
     ) => {
-      // The task records its own end, or another process repeats this run.
-      if (work.durable && context.signal.aborted) return;
       const hasLeft = context.signal.aborted || toolRun.call.hasLeft?.();
-      if (remembered) {
+      let isFirst = true;
+      if (work.durable && context.signal.aborted) {
+        // The task records its own end, or another process repeats this run.
+        if (outcome === "cancelled") return;
+        await approvals.noteEnd(async () => {
+          isFirst = await approvals.noteLateEnd(
+            receipt,
+            work.requestId,
+            outcome,
+          );
+        });
+      } else if (remembered) {
         await approvals.noteEnd(() => approvals.endReceipt(receipt, outcome));
-      } else if (
-        !await visit.end(receipt, outcome, hasLeft ? result : undefined)
-      ) return;
+      } else {
+        const kept = hasLeft ? result : undefined;
+        isFirst = await visit.end(receipt, outcome, kept);
+      }
+      if (!isFirst) return;
       const seconds = (performance.now() - startedMilliseconds) / 1000;
       report("ended", { tool: name, seconds, outcome }, who);
     };

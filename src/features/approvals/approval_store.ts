@@ -19,11 +19,13 @@ import {
   isLive,
   MAX_WAIT_BYTES,
   putWait,
+  type RunEnd,
   type WaitRecord,
   waitSeals,
 } from "../questions/wait_record.ts";
 import { type Wait, type Waiting, waitStore } from "../questions/waits.ts";
 import {
+  noteLateEnd,
   progressReceipt,
   receiptIdOf,
   receiptOf,
@@ -253,6 +255,9 @@ export function callApprovals(
      */
     endReceipt: (receipt: string, outcome: ApprovalState["outcome"]) =>
       progressReceipt(database, receipt, { endedAt: database.now(), outcome }),
+
+    noteLateEnd: (...late: [receipt: string, taskId: string, end: RunEnd]) =>
+      noteLateEnd(database, ...late),
 
     now: (): number => database.now(),
 

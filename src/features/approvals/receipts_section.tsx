@@ -41,10 +41,20 @@ const ENDS: Readonly<Record<string, Child>> = {
 };
 
 function badgeOf(receipt: Receipt): Child {
-  const { isRefused, outcome = "" } = receipt;
-  return isRefused && outcome === "withdrawn"
+  const { isRefused, outcome = "", lateEnd } = receipt;
+  const badge = isRefused && outcome === "withdrawn"
     ? <span class="badge">Withdrawn</span>
     : ENDS[outcome] ?? OUTCOMES[outcomeOfReceipt(receipt)];
+  if (!lateEnd) return badge;
+  return (
+    <>
+      {badge}
+      <div class="small">
+        It went on, and ended all the same:{" "}
+        {badgeOf({ ...receipt, outcome: lateEnd, lateEnd: undefined })}
+      </div>
+    </>
+  );
 }
 
 /**

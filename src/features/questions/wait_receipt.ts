@@ -14,6 +14,7 @@ import { expireWait } from "./wait_answer.ts";
 import {
   type ApprovalState,
   isOpenRun,
+  type RunEnd,
   type Wait,
   type WaitRecord,
 } from "./wait_record.ts";
@@ -49,6 +50,11 @@ export type Progress =
   & {
     /** The request ID of the run in the log. */
     reference?: string;
+    /**
+     * The end of a run that went on after its durable work was cancelled or cut
+     * off.
+     */
+    lateEnd?: RunEnd;
   };
 
 /**
@@ -72,6 +78,38 @@ interface EndedTask extends Expiring {
   isCut?: true;
 }
 
+/** Returns the outcome of a task that its run does not decide. */
+function forcedEnd({ status, isCut }: EndedTask) {
+  if (isCut) return "cut";
+  return status === "cancelled" ? status : undefined;
+}
+
+/**
+ * Records that a run has ended although its durable work was cancelled or cut
+ * off before. Returns false if the work has not ended so, or if the receipt
+ * has the end of a run: then another process may have done the work.
+ */
+export async function noteLateEnd(
+  database: Database,
+  id: string,
+  taskId: string,
+  lateEnd: RunEnd,
+): Promise<boolean> {
+  const task = await database.find<EndedTask>(taskKey(taskId));
+  const outcome = task && forcedEnd(task.value);
+  if (!outcome) return false;
+  return await database.change(
+    receiptKey(id),
+    (transaction, { key, value }: Entry<Expiring & Progress>) => {
+      const { lateEnd: told, outcome: known = outcome } = value ?? {};
+      if (told || known !== outcome) return false;
+      const end = { endedAt: database.now(), outcome, lateEnd };
+      if (value) transaction.set(key, { ...value, ...end });
+      return true;
+    },
+  );
+}
+
 /**
  * Ends a wait of durable work that has ended. The receipt records the end even
  * if no run was in progress, as during a sleep.
@@ -84,8 +122,7 @@ export async function endWait(
   const task = isOpenRun(wait.value) &&
     await database.find<EndedTask>(taskKey(taskId!));
   if (task && task.value.status !== "completed") {
-    const { status, isCut } = task.value;
-    const outcome = isCut ? "cut" : status;
+    const outcome = forcedEnd(task.value) ?? "failed";
     const id = receiptOf({ key, createdAt });
     const endedAt = database.now();
     await progressReceipt(database, id, { endedAt, outcome });

@@ -91,6 +91,9 @@ export interface Waiting {
   approval?: ApprovalState;
 }
 
+/** The end of a run by itself. */
+export type RunEnd = "ok" | "tool_error" | "failed";
+
 /** The progress of an approval. Times are epoch seconds. */
 export interface ApprovalState {
   /**
@@ -119,9 +122,7 @@ export interface ApprovalState {
    * may get the answer. `cut`: the permission for the run has ended.
    */
   outcome?:
-    | "ok"
-    | "tool_error"
-    | "failed"
+    | RunEnd
     | "cancelled"
     | "cut"
     | "unknown"

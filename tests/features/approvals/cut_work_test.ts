@@ -3,11 +3,16 @@ import assert from "node:assert/strict";
 import { tool } from "../../../src/mod.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { receiptStore } from "../../../src/features/approvals/receipts.ts";
+import { receiptKey, taskKey } from "../../../src/core/kv/keys.ts";
+import { noteLateEnd } from "../../../src/features/questions/wait_receipt.ts";
+import { resultOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import type { Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
+import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
-import { followTask, open, press } from "./approving.ts";
+import { followTask, FORMS, open, press } from "./approving.ts";
 
 const WAYS = {
   "its connection ends": ["/account/end", {}],
@@ -73,6 +78,91 @@ for (const [way, [path, form]] of Object.entries(WAYS)) {
     assert.deepEqual(begun, ["sleeps", "obeys"]);
   });
 }
+
+for (const way of ["cancel", "cancel elsewhere", "end"] as const) {
+  for (const end of ["done", "failed"] as const) {
+    Deno.test(`the receipt of approved work that goes on after its ${way}, and is ${end}, says so`, async () => {
+      const begun = Promise.withResolvers<void>();
+      const held = Promise.withResolvers<void>();
+      const deaf = tool({
+        name: "deaf",
+        task: { durable: true },
+        approval: {},
+        async run() {
+          begun.resolve();
+          await held.promise;
+          if (end === "failed") throw new Error("no");
+          return "acted";
+        },
+      });
+      await using kv = await openTestKv();
+      const options = { kv, tools: [deaf] };
+      await using server = await startOAuthServer(options);
+      await using other = await startOAuthServer(options);
+      const { headers } = await server.person();
+      const asked = { headers, name: "deaf" };
+      const { taskId, statusMessage } = await followTask(server, asked);
+      const visitor = await open(server, statusMessage.match(/http\S+/)[0]);
+      await press(visitor, "approve");
+      await begun.promise;
+      const canceller = way === "cancel" ? server : other;
+      if (way === "end") {
+        await visitor.look();
+        await visitor.press("/account/end");
+      } else {
+        const capabilities = { ...FORMS, ...TASKS };
+        const cancelling = { headers, capabilities };
+        await resultOf(canceller.call("tasks/cancel", { taskId }, cancelling));
+      }
+      const rows = async () => {
+        await visitor.look("/calls");
+        return visitor.words.split("Approvals Outcome")[1] ?? "";
+      };
+      const [outcome, ended] = [
+        way === "end" ? "Cut off" : "Cancelled",
+        end === "done" ? "Done" : "Failed in the server",
+      ];
+      await until(async () => (await rows()).includes(` ${outcome} `));
+      assert.doesNotMatch(await rows(), /all the same/);
+      await until(() => server.app.running === 0);
+      held.resolve();
+      const told = `${outcome} It went on, and ended all the same: ${ended} `;
+      await until(async () => (await rows()).includes(told));
+    });
+  }
+}
+
+Deno.test("the late end of a run is told once, and only of work that was cancelled or cut off", async () => {
+  await using kv = await openTestKv();
+  const database = new Database(kv);
+  const expiresAt = database.now() + 60;
+  const note = async (task: Json | undefined, receipt: Json) => {
+    if (task) await kv.set(taskKey("t"), { ...task, expiresAt });
+    else await kv.delete(taskKey("t"));
+    await kv.set(receiptKey("r"), { ...receipt, expiresAt });
+    const isFirst = await noteLateEnd(database, "r", "t", "ok");
+    const { value } = await kv.get<Json>(receiptKey("r"));
+    return [isFirst, value!.outcome, value!.lateEnd];
+  };
+  const cancelled = { status: "cancelled" };
+  assert.deepEqual(await note(cancelled, {}), [true, "cancelled", "ok"]);
+  assert.deepEqual(await note({ ...cancelled, isCut: true }, {}), [
+    true,
+    "cut",
+    "ok",
+  ]);
+  const known = { outcome: "cancelled" };
+  assert.deepEqual(await note(cancelled, known), [true, "cancelled", "ok"]);
+  const told = { outcome: "cancelled", lateEnd: "failed" };
+  assert.deepEqual(await note(cancelled, told), [false, "cancelled", "failed"]);
+  // Another process does the work, or has done it.
+  for (const status of ["working", "completed", "failed"]) {
+    assert.deepEqual(await note({ status }, {}), [false, undefined, undefined]);
+  }
+  assert.deepEqual(await note(undefined, {}), [false, undefined, undefined]);
+  const done = { outcome: "ok" };
+  assert.deepEqual(await note(cancelled, done), [false, "ok", undefined]);
+});
 
 Deno.test("approved work that obeys the signal as its process stops is repeated by another, and its receipt tells that end", async () => {
   const begun: string[] = [];
