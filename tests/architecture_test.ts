@@ -79,7 +79,7 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
-  /^main\.ts$|^src\/(serve\.ts$|core\/process\/|core\/(log\/standard_output|net\/send_once)\.ts$)|^packages\/(testing\/(served|test_file)\.ts$|create\/|call\/|cli\/|operate\/(mod|move|backup|restore|database)\.ts$|doctor\/mod\.ts$|import\/(mcp|mod|open_source|project|document|tool_code)\.ts$)/;
+  /^main\.ts$|^src\/(serve\.ts$|core\/process\/|core\/(log\/standard_output|net\/send_once)\.ts$)|^packages\/(testing\/(served|test_file)\.ts$|create\/|call\/|cli\/|operate\/(mod|move|backup|restore|database)\.ts$|doctor\/mod\.ts$|import\/(mcp|mod|open_source|project|document|test_code)\.ts$)/;
 
 /** The files that people with a clone write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts|services)\/|^health\.ts$/;

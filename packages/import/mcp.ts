@@ -28,6 +28,7 @@ import {
   type ImportSource,
   type ServiceNames,
 } from "./source.ts";
+import { fullInput } from "./test_code.ts";
 import { APPROVAL_CODE, inputCode, type ToolArgument } from "./tool_code.ts";
 
 /** The maximum number of tools that are read. */
@@ -256,11 +257,20 @@ function toolCode(
   const isApproved = given.destructiveHint === true;
   const client = isApproved ? 'server.as({ subject: "ada" })' : "server";
   const options = isApproved ? 'needs, approval: "approve"' : "needs";
-  const sampling = { components: schemas.components };
-  const sample = Object.fromEntries(
-    members.filter(([, { isOptional }]) => !isOptional)
-      .map(([name, { schema }]) => [name, sampleOf(schema, sampling)]),
+  const { components } = schemas;
+  const sample = fullInput(
+    Object.fromEntries(
+      members.filter(([, { isOptional }]) => !isOptional)
+        .map(([name, { schema }]) => [name, sampleOf(schema, { components })]),
+    ),
+    new Map(members),
+    components,
   );
+  const shown = literal(sample);
+  const answering = shown === "{}"
+    ? '"done"'
+    : `(input: unknown) => {\nassert.deepEqual(input, ${shown});\n` +
+      'return "done";\n}';
   return {
     notes,
     tool: `import { tool${hasInput ? ", z" : ""} } from "${PACKAGE}";\n` +
@@ -278,12 +288,10 @@ function toolCode(
       `import { testMcpServer, testServer } from "${PACKAGE}/testing";\n` +
       `import ${own} from "./${name}.ts";\n\n` +
       `Deno.test(${literal(`${name} calls ${id}`)}, async () => {\n` +
-      `const ${variable} = testMcpServer(${objectCode([[id, '"done"']])});\n` +
+      `const ${variable} = testMcpServer(${objectCode([[id, answering]])});\n` +
       `await using server = await testServer({ tools: [${own}] });\n` +
       `const needs = { ${variable} };\n` +
-      `const { text } = await ${client}.call(${own}, ${
-        literal(sample)
-      }${cast}, ` +
+      `const { text } = await ${client}.call(${own}, ${shown}${cast}, ` +
       `{ ${options} });\nassert.equal(text, "done");\n});\n`,
   };
 }

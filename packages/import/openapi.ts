@@ -18,14 +18,16 @@ import {
   detailsOf,
   listOperations,
   type Operation,
+  type Parameter,
 } from "./operations.ts";
 import { safePattern } from "./sample.ts";
 import type { Components, PlainSchema } from "./schema.ts";
 import { checkWrittenOut } from "./written_out.ts";
-import { securityOf } from "./security.ts";
+import { type Scheme, securityOf } from "./security.ts";
 import { apiAddressOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
 import { guarded, type ImportItem, type ImportSource } from "./source.ts";
+import { testCode } from "./test_code.ts";
 import { BODY_NAME, toolArguments, toolCode } from "./tool_code.ts";
 import { descriptionOf, schemaOfFormat } from "./zod_code.ts";
 
@@ -72,8 +74,18 @@ function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
           if (other !== undefined) throw new ImportError(other);
           checkServer(document, operation, address.api);
           const used = security.open.has(operation) && service.open || service;
-          const own = details(operation, used.variable);
-          return toolCode(operation, own, name, names.name, used);
+          const all = details(operation, used.variable);
+          const own = used === service
+            ? withoutKeys(all, security.schemes)
+            : all;
+          const { cast, ...made } = toolCode(
+            operation,
+            own,
+            name,
+            names.name,
+            used,
+          );
+          return { ...made, test: testCode(operation, own, name, used, cast) };
         },
       };
     },
@@ -86,6 +98,19 @@ function nameOf(title: string): string {
     /(?<=^|_)(?:the|apis?|openapi|swagger|v\d+|rest|http|spec|specification)(?=_|$)/g;
   const name = snakeCase(title, 40).replaceAll(usual, "");
   return name.split("_").filter(Boolean).join("_") || "api";
+}
+
+/** Leaves out the parameters in which the service sends its keys. */
+function withoutKeys(details: Details, schemes: readonly Scheme[]): Details {
+  const isKey = ({ place, name }: Parameter) =>
+    schemes.some((scheme) =>
+      "parameter" in scheme
+        ? scheme.kind === place && scheme.parameter === name
+        : place === "header" && "header" in scheme &&
+          scheme.header?.toLowerCase() === name.toLowerCase()
+    );
+  const parameters = details.parameters.filter((it) => !isKey(it));
+  return { ...details, parameters };
 }
 
 /** @throws {ImportError} if the operation is at another server */

@@ -73,6 +73,65 @@ export function sampleOf(
   }
 }
 
+/** The maximum length of a sample with optional members, as JSON. */
+const MAX_FULL = 500;
+
+/**
+ * Makes a value that matches a schema, with those optional members that surely
+ * match, as long as it is short.
+ *
+ * @param first the names of the members to add before the others
+ */
+export function fullSampleOf(
+  schema: PlainSchema,
+  options: SampleOptions,
+  first: readonly string[] = [],
+): unknown {
+  const made = sampleOf(schema, options);
+  let target = schema;
+  while (target.ref !== undefined) {
+    target = options.components.get(target.ref) ?? {};
+  }
+  const { properties = new Map<string, PlainSchema>(), others } = target;
+  if (!isObject(made)) return made;
+  const members = properties.size === 0 && others !== undefined
+    ? new Map([["name", others === true ? {} : others]])
+    : properties;
+  let full = made;
+  for (const name of new Set([...first, ...members.keys()])) {
+    const member = members.get(name);
+    if (member === undefined || Object.hasOwn(full, name)) continue;
+    const value = sampleOf(member, options);
+    const more = { ...full, [name]: value };
+    const isShort = JSON.stringify(more).length <= MAX_FULL;
+    if (isShort && fits(value, member, options)) full = more;
+  }
+  return inOrder(full, schema, options);
+}
+
+/** Sorts the members of a value as Zod does: as the schema names them. */
+function inOrder(
+  value: unknown,
+  schema: PlainSchema,
+  options: SampleOptions,
+  depth = 0,
+): unknown {
+  const { ref, items = {}, properties = new Map<string, PlainSchema>() } =
+    schema;
+  const inside = (part: unknown, of: PlainSchema) =>
+    depth > MAX_RECURSION ? part : inOrder(part, of, options, depth + 1);
+  if (ref !== undefined) {
+    return inside(value, options.components.get(ref) ?? {});
+  }
+  if (Array.isArray(value)) return value.map((it) => inside(it, items));
+  if (!isObject(value)) return value;
+  const known = [...properties.keys()].filter((it) => Object.hasOwn(value, it));
+  const names = new Set([...known, ...Object.keys(value)]);
+  return Object.fromEntries(
+    [...names].map((it) => [it, inside(value[it], properties.get(it) ?? {})]),
+  );
+}
+
 function arraySample(
   { items = {}, minItems = 0 }: PlainSchema,
   options: SampleOptions,
@@ -263,7 +322,7 @@ function numberSample(
  * True if a value matches a schema, as far as samples need it. False for a
  * value that would take too many comparisons.
  */
-function fits(
+export function fits(
   value: unknown,
   schema: PlainSchema,
   options: SampleOptions,

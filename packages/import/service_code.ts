@@ -31,6 +31,9 @@ interface SentAlong {
   setting: string;
 }
 
+/** A key of the server in a test. */
+export const TEST_KEY = "a-key";
+
 /** The facts about a service that its tools need. */
 export interface UsedService {
   /** The constant of the service. */
@@ -43,6 +46,8 @@ export interface UsedService {
   /** The constant for the settings of further keys that tools send. */
   keys?: string;
   along: readonly SentAlong[];
+  /** The keys of the server that go with each request: `along`, or its own. */
+  sent: readonly Omit<SentAlong, "setting">[];
   /** The settings of a test by name, each with its code, such as `api.url`. */
   env: readonly [string, string][];
 }
@@ -98,6 +103,7 @@ export function serviceCode(
     isPersonal,
     ...keys && { keys },
     along,
+    sent,
     env: own.flatMap(({ env }) => env),
     ...other && { open: other },
     notes: [
@@ -177,7 +183,7 @@ function keysCode(
     text: "/** The keys of this server that go along with the person's. */\n" +
       `export const ${keys} = ` +
       `${objectCode(along.map(({ setting }) => [setting, code]))};\n`,
-    env: along.map(({ setting }) => [setting, '"a-key"']),
+    env: along.map(({ setting }) => [setting, literal(TEST_KEY)]),
   };
 }
 
@@ -193,7 +199,7 @@ function openCode(
   const text =
     "/** The same API without an account, for what is open to all. */\n" +
     made.text;
-  return { ...made, ...names, text, isPersonal: false, along: [] };
+  return { ...made, ...names, text, isPersonal: false, along: [], sent: [] };
 }
 
 function personalCode(
@@ -303,7 +309,11 @@ function startedCode(
     options.push(["client", linesCode([...members, ...scopesCode(scopes)])]);
   }
   for (const { setting } of sent) {
-    add(setting, secretCode(`This server's key at ${title}.`), '"a-key"');
+    add(
+      setting,
+      secretCode(`This server's key at ${title}.`),
+      literal(TEST_KEY),
+    );
   }
   for (const [place, keys] of Map.groupBy(sent, ({ place }) => place)) {
     const values = keys.map(({ name, setting }) =>

@@ -1,22 +1,14 @@
 /**
- * The code of an operation's tool, and of its test.
+ * The code of an operation's tool.
  *
  * @module
  */
-import {
-  type ApiRequest,
-  callApi,
-  type ParameterValues,
-  styled,
-} from "../../src/api.ts";
-import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { PACKAGE } from "../create/source.ts";
 import { shortLine } from "./document.ts";
 import { camelCase, literal, memberName, objectCode } from "./names.ts";
 import { INHERITED_NAMES } from "../../src/core/protocol/json_schema.ts";
 import type { Body, Details, Operation, Parameter } from "./operations.ts";
 import { usualStyle } from "../../src/authoring/parameter_style.ts";
-import { sampleOf, type SampleOptions } from "./sample.ts";
 import type { PlainSchema, Schemas } from "./schema.ts";
 import { checkWrittenOut } from "./written_out.ts";
 import type { UsedService } from "./service_code.ts";
@@ -30,13 +22,19 @@ export const BODY_NAME = "body";
 export const APPROVAL_CODE =
   "// A person approves each call: take this out if they need not.\napproval: {},\n";
 
+/** The code of a tool. */
+export interface ToolCode extends Omit<ToolFiles, "test"> {
+  /** The code after its input in a test, if TypeScript takes no such input. */
+  cast: string;
+}
+
 export function toolCode(
   operation: Operation,
   details: Details,
   name: string,
   file: string,
   service: UsedService,
-): ToolFiles {
+): ToolCode {
   const { variable } = service;
   const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
   const schemas = toolArguments(details);
@@ -70,8 +68,8 @@ export function toolCode(
       `run: (${taken}, { ${context.join(", ")} }) =>\n` +
       `callApi(${given}.${variable}, ${literal(operation.id)}, ` +
       `${request}),\n});\n`,
-    test: testCode(operation, details, name, service, cast),
     notes,
+    cast,
   };
 }
 
@@ -129,7 +127,7 @@ export function toolArguments(
 }
 
 /** The members of a request, by the locations of its parameters. */
-const PLACES = {
+export const PLACES = {
   path: "path",
   query: "query",
   header: "headers",
@@ -180,7 +178,7 @@ function styledCode(
 }
 
 /** Returns the styles of those form members that the schema declares. */
-function stylesOf({ styles, schema }: Body, { schemas }: Details) {
+export function stylesOf({ styles, schema }: Body, { schemas }: Details) {
   const { properties } = schemas.target(schema);
   return [...styles]
     .filter(([name]) =>
@@ -200,120 +198,4 @@ function bodyCode(body: Body, details: Details): string {
     return `${memberName(name)}: ${styledCode(member, style!, options, true)}`;
   });
   return `{ ...${BODY_NAME}, ${members.join(", ")} }`;
-}
-
-/**
- * Makes sample arguments of a call that are valid in the document.
- *
- * @param all true to include optional ones
- */
-export function sampleInput(details: Details, all = false): JsonObject {
-  const options: SampleOptions = { components: details.schemas.components };
-  const input: JsonObject = {};
-  // An object without members would make an empty part of a path.
-  const inPath = details.parameters.filter(({ place }) => place === "path");
-  for (const [name, { schema, isOptional }] of toolArguments(details)) {
-    if (isOptional && !all) continue;
-    options.all = all || inPath.some(({ argument }) => argument === name);
-    input[name] = sampleOf(schema, options);
-  }
-  return input;
-}
-
-/** Makes the request that a tool would make from its arguments. */
-export function requestOf(details: Details, input: JsonObject): ApiRequest {
-  const { parameters, body } = details;
-  const request: JsonObject = {};
-  for (const { name, place, argument, isJson, style, options } of parameters) {
-    const value = input[argument];
-    const own = isJson
-      ? JSON.stringify(value)
-      : styled(value, style ?? usualStyle(place), options);
-    const values = (request[PLACES[place]] ??= {}) as JsonObject;
-    values[name] = own;
-  }
-  if (body && input[BODY_NAME] !== undefined) {
-    const value = input[BODY_NAME];
-    const styles = body.kind === "form" ? stylesOf(body, details) : [];
-    const members = styles.map(([name, { style, options }]) => [
-      name,
-      styled(Object(value)[name], style!, options),
-    ]);
-    request[body.kind] = isObject(value) && members.length > 0
-      ? { ...value, ...Object.fromEntries(members) as ParameterValues }
-      : value;
-  }
-  return request;
-}
-
-/** Finds the route of the request that a tool sends, for its test. */
-function routeOf(operation: Operation, details: Details): string {
-  let route = "";
-  const request = requestOf(details, sampleInput(details));
-  // The call sends its request before its first await, so the route is known at
-  // once.
-  callApi(
-    {
-      fetch(path) {
-        const { pathname, search } = new URL(`https://a.test${path}`);
-        route = `${operation.method} ${pathname}${search}`;
-        return Promise.resolve(new Response("{}"));
-      },
-    },
-    operation.id,
-    request,
-  ).catch(() => {});
-  return route || operation.id;
-}
-
-function testCode(
-  operation: Operation,
-  details: Details,
-  name: string,
-  { variable, isPersonal, env, along }: UsedService,
-  cast: string,
-): string {
-  const tool = camelCase(name, "tool");
-  const input = sampleInput(details);
-  const route = routeOf(operation, details);
-  const answer = literal(details.answer);
-  const isChecked = details.body?.kind === "json" && BODY_NAME in input;
-  const answering = isChecked
-    ? `async (request: Request) => {\n` +
-      `assert.deepEqual(await request.json(), ${
-        literal(input[BODY_NAME])
-      });\n` +
-      `return Response.json(answer);\n}`
-    : "answer";
-  // Keys in the address are the server's own, and not part of the call.
-  const inQuery = along.some(({ place }) => place === "query");
-  const shownRoute = inQuery ? route.replace(/\?.*$/, "") : route;
-  const routes = `{ ${literal(shownRoute)}: ${answering} }`;
-  const settings = env.map(([key, code]) => `${key}: ${code}`).join(", ");
-  const isApproved = operation.method === "DELETE";
-  const given = literal(input) + cast;
-  const needed = isPersonal ? "" : "serveApi, ";
-  const options = [
-    ...isPersonal ? ["needs"] : [],
-    ...isApproved ? ['approval: "approve"'] : [],
-  ];
-  const client = isApproved ? 'server.as({ subject: "ada" })' : "server";
-  const more = options.length > 0 ? `, { ${options.join(", ")} }` : "";
-  const called = tool + (more || given !== "{}" ? `, ${given}${more}` : "");
-  const isTokened = env.some(([, code]) => code.includes("/token"));
-  const token = '"POST /token": { access_token: "a-token", expires_in: 60 }';
-  const served = isTokened ? `{ ${token}, ${routes.slice(2)}` : routes;
-  return `import assert from "node:assert/strict";\n` +
-    `import { ${needed}testServer } from "${PACKAGE}/testing";\n` +
-    `import ${tool} from "./${name}.ts";\n\n` +
-    `Deno.test(${literal(`${name} asks for ${operation.id}`)}, async () => ` +
-    `{\nconst answer = ${answer};\n` +
-    (isPersonal
-      ? `const needs = { ${variable}: ${routes} };\n`
-      : `await using api = serveApi(${served});\n`) +
-    (settings ? `const env = { ${settings} };\n` : "") +
-    `await using server = await testServer({ tools: [${tool}]` +
-    `${settings ? ", env" : ""} });\n` +
-    `const { text } = await ${client}.call(${called});\n` +
-    `assert.deepEqual(JSON.parse(text), answer);\n});\n`;
 }

@@ -297,6 +297,7 @@ export class Conversation {
     } catch (error) {
       throw isServerError(error) ? this.refused(error) : error;
     } finally {
+      this.#upstream?.checkAssertions();
       this.#upstream?.checkRoutes();
       this.#accounts?.checkRoutes();
     }

@@ -45,6 +45,8 @@ export type ServiceApis = Readonly<Record<string, ProviderApi | undefined>>;
 /** The API of a test, without a network. */
 export class TestApi {
   #missing: string[] = [];
+  /** The first assertion of a route that failed. */
+  #failed?: Error;
 
   /**
    * @param of the service or provider, for errors
@@ -58,11 +60,35 @@ export class TestApi {
 
   /** Returns the response that the test gave for the request's route. */
   async answer(request: Request): Promise<Response> {
-    if (typeof this.api === "function") return await this.api(request);
-    const answer = this.#route(this.api, request);
-    if (typeof answer === "function") return await answer(request);
+    const answer = typeof this.api === "function"
+      ? this.api
+      : this.#route(this.api, request);
+    if (typeof answer === "function") {
+      return await this.#handled(answer, request);
+    }
     if (answer instanceof Response) return answer.clone();
     return Response.json(answer);
+  }
+
+  async #handled(handler: ApiHandler, request: Request): Promise<Response> {
+    try {
+      return await handler(request);
+    } catch (error) {
+      // Any other error may be meant, as that of a lost connection.
+      if (error instanceof Error && error.name === "AssertionError") {
+        this.#failed ??= error;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Reports an assertion in a route that failed: the tool may have caught it.
+   *
+   * @throws {Error}
+   */
+  checkAssertions(): void {
+    if (this.#failed) throw this.#failed;
   }
 
   /**

@@ -86,8 +86,9 @@ export class TestAccounts {
     );
   }
 
-  /** Reports requests that had no route. @throws {Error} */
+  /** Reports failed assertions, and requests without a route. @throws {Error} */
   checkRoutes(): void {
+    for (const api of this.#apis) api.checkAssertions();
     for (const api of this.#apis) api.checkRoutes();
   }
 }

@@ -8,7 +8,8 @@ import { createRequire } from "node:module";
 import type { Tool } from "../../src/mod.ts";
 import type { ApiDocument } from "../../packages/import/document.ts";
 import { detailsOf, listOperations } from "../../packages/import/operations.ts";
-import { BODY_NAME, sampleInput } from "../../packages/import/tool_code.ts";
+import { sampleInput } from "../../packages/import/test_code.ts";
+import { BODY_NAME } from "../../packages/import/tool_code.ts";
 import { testServer } from "../../packages/testing/mod.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 

@@ -117,7 +117,7 @@ Deno.test("pour_cup asks for POST /teas/{tea-id}/cups", async () => {
   const needs = {
     teaShop: {
       "POST /teas/tea/cups": async (request: Request) => {
-        assert.deepEqual(await request.json(), { size: "small" });
+        assert.deepEqual(await request.json(), { size: "small", milk: true });
         return Response.json(answer);
       },
     },
@@ -125,9 +125,9 @@ Deno.test("pour_cup asks for POST /teas/{tea-id}/cups", async () => {
   await using server = await testServer({ tools: [pourCup] });
   const { text } = await server.call(pourCup, {
     teaId: "tea",
-    body: { size: "small" },
+    body: { size: "small", milk: true },
   }, { needs });
-  assert.deepEqual(JSON.parse(text), answer);
+  assert.equal(text, JSON.stringify(answer));
 });
 `,
   );

@@ -178,7 +178,7 @@ Deno.test("a part of an allOf says which members of another part must be there",
     const { tool, test } = await toolOf(schema, { Category });
     assert.match(tool, /title: z\.string\(\)[, ]/);
     assert.doesNotMatch(tool, /\bid\b|other/);
-    assert.deepEqual(sampleIn(test), { title: "tea" });
+    assert.equal(Object(sampleIn(test)).title, "tea");
   }
 });
 
@@ -192,7 +192,7 @@ Deno.test("what each alternative of a schema needs must be there", async () => {
     ],
   });
   assert.match(tool, /\{ title: z\.string\(\), category: z\.string\(\)\.opt/);
-  assert.deepEqual(sampleIn(test), { title: "tea" });
+  assert.equal(Object(sampleIn(test)).title, "tea");
   for (const other of [true, {}, { properties: {} }]) {
     const { tool } = await toolOf({
       properties: { title: text },

@@ -67,6 +67,29 @@ Deno.test("call() reaches the APIs in `needs` as the tool would reach the servic
     );
   }));
 
+Deno.test("an assertion that fails in a route fails the call, also if the tool catches it", async () => {
+  const careful = tool({
+    name: "careful",
+    needs: { notes },
+    run: (_input, { needs, upstream }) =>
+      Promise.all([needs.notes.fetch("/me"), upstream.fetch("/me")])
+        .then(() => "read", () => "not read"),
+  });
+  await using server = await testServer({ tools: [careful] });
+  const failing = (error: Error) => ({
+    "/me": (): Response => {
+      throw error;
+    },
+  });
+  const call = (own: ProviderApi, upstream: ProviderApi = { "/me": "ada" }) =>
+    server.call(careful, {}, { needs: { notes: own }, upstream });
+  const lost = failing(new TypeError("lost"));
+  const failed = failing(new assert.AssertionError({ message: "no tea" }));
+  assert.equal((await call(lost)).text, "not read");
+  await assert.rejects(call(failed), { message: "no tea" });
+  await assert.rejects(call(lost, failed), { message: "no tea" });
+});
+
 Deno.test("call() gives a service from upstream to a caller who has signed in nowhere", async () => {
   const graph = account("graph", {
     from: "upstream",
