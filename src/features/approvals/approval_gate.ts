@@ -212,7 +212,7 @@ export function approvalGate(
     (context as CallContext).approval = approved;
     // Any other run has its place by now.
     await takePlace(toolRun, work, { isKept: () => true });
-    const who = runAndCaller(work);
+    const who = runAndCaller(work, receipt);
     // For durable work, a remembered approval has answered a stored approval,
     // which is marked here.
     const remembered = approved.remembered && !work.keepAnswer;

@@ -11,6 +11,7 @@ import { now } from "../../core/clock.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
+import { shortClientId } from "../../core/oauth/client.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { page } from "../../core/pages/respond.ts";
 import type { AccountPageVisit } from "../account_page/account_pages.ts";
@@ -27,6 +28,7 @@ import {
   MAX_REASON_CHARACTERS,
   type Outdated,
 } from "./approval_page.tsx";
+import { approvalReference } from "../questions/wait_receipt.ts";
 import { isPaused } from "../questions/wait_records.ts";
 import { type Approver, isToBeDecided, mayDecide } from "./approver.ts";
 import { callApprovals } from "./approval_store.ts";
@@ -230,12 +232,16 @@ export function approvalEndpoints(services: AccountPageServices) {
       };
       const approval = mayCount && await untilStored(answerOnce);
       if (approval) {
-        const { createdAt, tool, subject: owner, clientName: client } =
-          approval;
+        const { createdAt, tool, subject: owner, clientId } = approval;
         const seconds = now(clock) - createdAt;
-        const reference = c.get("reference");
-        const persons = { reference, subject, owner, client };
-        report(STEPS[said], { tool, seconds }, persons);
+        report(STEPS[said], { tool, seconds }, {
+          reference: c.get("reference"),
+          approval: approvalReference(approvals.receiptOf(approval)),
+          subject,
+          owner,
+          clientId: clientId && shortClientId(clientId),
+          client: approval.clientName,
+        });
       }
       return redirect(c, `${baseUrl}/approve/${encodeURIComponent(id)}`);
     },

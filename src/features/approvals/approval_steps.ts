@@ -6,8 +6,10 @@
  */
 import type { Logger } from "../../core/log/log.ts";
 import type { Work } from "../../core/mcp/exchange/work.ts";
+import { shortClientId } from "../../core/oauth/client.ts";
 import { telemetry } from "../../core/telemetry/current.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";
+import { approvalReference } from "../questions/wait_receipt.ts";
 
 /** The log message of each step. */
 const EVENTS = {
@@ -30,7 +32,12 @@ export type ApprovalStep = keyof typeof EVENTS;
 export type ReportStep = (
   step: ApprovalStep,
   of: { tool: string; seconds?: number; outcome?: ApprovalState["outcome"] },
-  who: { reference: string; subject: string; [name: string]: unknown },
+  who: {
+    reference: string;
+    approval: string;
+    subject: string;
+    [name: string]: unknown;
+  },
 ) => void;
 
 export function stepReport(log: Logger): ReportStep {
@@ -43,7 +50,15 @@ export function stepReport(log: Logger): ReportStep {
   };
 }
 
-/** Returns the run and caller for log entries. */
-export function runAndCaller({ requestId, caller: { subject } }: Work) {
-  return { reference: requestId, subject };
+/** Returns the run, the approval and the caller for log entries. */
+export function runAndCaller(
+  { requestId, caller: { subject, clientId } }: Work,
+  receipt: string,
+) {
+  return {
+    reference: requestId,
+    approval: approvalReference(receipt),
+    subject,
+    clientId: clientId && shortClientId(clientId),
+  };
 }

@@ -176,7 +176,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const approval = await this.#do(() => this.#opened());
     // If another call has just opened the approval, that call reports it.
     if (approval.payload.id === content.id) {
-      this.report("asked", { tool: approval.tool }, runAndCaller(this.work));
+      this.report("asked", { tool: approval.tool }, this.#who(approval));
     }
     return approval;
   }
@@ -187,9 +187,13 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     const { tool, approval: { seconds } } = approval;
     // Null: the approval is gone, and another call has reported that.
     if (closed === undefined) {
-      this.report("expired", { tool, seconds }, runAndCaller(this.work));
+      this.report("expired", { tool, seconds }, this.#who(approval));
     }
     return closed != null;
+  }
+
+  #who(approval: CallApproval) {
+    return runAndCaller(this.work, this.approvals.receiptOf(approval));
   }
 
   #content(): Promise<ApprovalPayload> {
@@ -283,7 +287,7 @@ export class ApprovalVisit implements PagesOf<Verdict> {
     if (isWithdrawn) {
       const { tool, createdAt } = approval;
       const seconds = approvals.now() - createdAt;
-      this.report("withdrawn", { tool, seconds }, runAndCaller(this.work));
+      this.report("withdrawn", { tool, seconds }, this.#who(approval));
     }
     return isWithdrawn;
   }

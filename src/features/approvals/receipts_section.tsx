@@ -22,6 +22,7 @@ import type {
   CallFilter,
 } from "../account_page/account_pages.ts";
 import { harmlessLine } from "./approval_page.tsx";
+import { approvalReference } from "../questions/wait_receipt.ts";
 import { outcomeOfReceipt, type Receipt, receiptsOf } from "./receipts.ts";
 
 const OUTCOMES: Readonly<Partial<Record<Outcome, Child>>> = {
@@ -120,7 +121,7 @@ function holds(name: string, part = ""): boolean {
 }
 
 function What(
-  { title, facts, tool, toolTitle, reference, isForOperators, ...of }:
+  { id, title, facts, tool, toolTitle, reference, isForOperators, ...of }:
     & Receipt
     & { toolTitle?: string; isForOperators: boolean; isOfOther: boolean },
 ) {
@@ -135,12 +136,13 @@ function What(
             <bdi>{harmlessLine(`${name}: ${fact}`)}</bdi>
           </>
         ))}
-        {isForOperators && reference && (
-          <>
-            {" · "}
-            <code>{reference}</code>
-          </>
-        )}
+        {isForOperators &&
+          [approvalReference(id), reference].filter(Boolean).map((it) => (
+            <>
+              {" · "}
+              <code>{it}</code>
+            </>
+          ))}
       </div>
       {of.reason && (
         <div class="small">

@@ -44,6 +44,14 @@ export function receiptOf(
   return receiptIdOf(createdAt, isRefused ? `${unique}-refused` : unique);
 }
 
+/**
+ * Returns the name of an approval in the log and for operators, from the ID of
+ * its receipt. It is the same for a refusal, and opens no page.
+ */
+export function approvalReference(receipt: string): string {
+  return receipt.slice(receipt.indexOf("-") + 1).slice(0, 16);
+}
+
 /** The progress of an approved run. Times are epoch seconds. */
 export type Progress =
   & Pick<ApprovalState, "begunAt" | "endedAt" | "outcome">

@@ -69,6 +69,13 @@ function steps(): string[] {
   });
 }
 
+/** Groups events by the approval that they name. */
+const approvalsOf = (told: ReturnType<typeof recordLog>["events"]) =>
+  Map.groupBy(told, ({ properties }) => {
+    assert.match(String(properties.approval), /^[\w-]{16}$/);
+    return properties.approval;
+  });
+
 Deno.test("each step of an approval is an event of the log and is measured, without arguments, words and names", async () => {
   measured = [];
   const { log, events } = recordLog();
@@ -125,6 +132,13 @@ Deno.test("each step of an approval is an event of the log and is measured, with
       ["A run with an approval has ended", true, "refund", "github:42", "ok"],
     ],
   );
+  // The calls with the charges fine, poor, broken, no and kept, and the run
+  // without a press.
+  const lines = [...approvalsOf(told).values()].map((some) => some.length);
+  assert.deepEqual(lines, [4, 4, 4, 2, 4, 2]);
+  const clients = new Set(told.map(({ properties }) => properties.clientId));
+  assert.equal(clients.size, 1);
+  assert.match(String([...clients]), /\S/);
   assert.equal(told.length, steps().length);
   assert.ok(told.some(({ message }) => message === "A call was refused"));
   const { name, email } = server.provider;
@@ -176,6 +190,26 @@ Deno.test("a form that is sent again is no further step, nor is a look where no 
     /approv|was refused/.test(message)
   );
   assert.equal(audited.length, told.length);
+});
+
+Deno.test("an approval that a client withdraws names itself and its client in each event", async () => {
+  const { log, events } = recordLog();
+  await using server = await startOAuthServer({ tools: [refund], log });
+  const call = await clientOf(server, "2026", { capabilities: OPENS });
+  const input = { charge: "withdrawn" };
+  const { inputRequests, requestState } = await resultOf(call("refund", input));
+  const [key] = Object.keys(inputRequests);
+  const inputResponses = { [key]: { action: "decline" } };
+  await resultOf(call("refund", input, { requestState, inputResponses }));
+  const told = events.filter(({ message }) => /approv/.test(message));
+  assert.deepEqual(told.map(({ message }) => message), [
+    "A call waits for an approval",
+    "A client has withdrawn an approval",
+  ]);
+  assert.equal(approvalsOf(told).size, 1);
+  for (const { properties } of told) {
+    assert.match(String(properties.clientId), /\S/);
+  }
 });
 
 Deno.test("an approval that no one gave in time is told once, also if equal calls wait for it in two processes", async () => {
@@ -240,6 +274,7 @@ Deno.test("durable work that no one approved in time tells it once", async () =>
     "A call waits for an approval",
     "No one approved a call in time",
   ]);
+  assert.equal(approvalsOf(told).size, 1);
 });
 
 Deno.test("durable work whose process dies as its end is told tells its beginning and its end once", async () => {
@@ -267,4 +302,6 @@ Deno.test("durable work whose process dies as its end is told tells its beginnin
   assert.equal((await task.result()).text, "paid");
   await died!;
   assert.deepEqual(steps(), ["asked", "begun", "ended"]);
+  const told = events.filter(({ message }) => /approv/.test(message));
+  assert.equal(approvalsOf(told).size, 1);
 });

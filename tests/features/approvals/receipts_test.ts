@@ -180,6 +180,19 @@ test.onDatabases("the caller, who approved, and operators see what came of an ap
     "tool_error",
   ]);
   assert.doesNotMatch(JSON.stringify(ended), /c2|money/);
+  // Each of its lines names the approval, and so does that of a refusal.
+  const toldOf = (row: string) =>
+    events.filter(({ properties: { approval } }) =>
+      approval && row.includes(String(approval))
+    ).map(({ message }) => message);
+  assert.deepEqual(toldOf(row), [
+    "A call waits for an approval",
+    "A call was approved",
+    "A run has begun with an approval",
+    "A run with an approval has ended",
+  ]);
+  const [refused] = await rowsOf(root, "?outcome=refused");
+  assert.ok(toldOf(refused).includes("A call was refused"));
   held.get("c6")!.resolve();
   await textOf(underWay);
   assert.ok((await rowsOf(jo)).includes(of("Done", "c6")));
