@@ -31,6 +31,7 @@ import {
   connectContext,
   type ConnectedService,
   type ConnectVisit,
+  findWiderScopes,
 } from "./connect_pages.ts";
 import type { ConnectFlow } from "./connect_flow.ts";
 import { CHECKED_SECONDS, type CheckedKey } from "./checked_key.ts";
@@ -127,18 +128,28 @@ export function accountAuthorization(
   }
 
   return {
-    /** Redirects the person to the service's authorization endpoint. */
-    async start(c: Context, visit: ConnectVisit): Promise<Response> {
+    /**
+     * Redirects the person to the service's authorization endpoint.
+     *
+     * @param isNarrow true to request no other scopes than the author's
+     */
+    async start(
+      c: Context,
+      visit: ConnectVisit,
+      isNarrow = false,
+    ): Promise<Response> {
       const { person, client, wait } = visit;
       flow.countTry(visit);
       const handle = randomId();
       const { codeVerifier, nonce } = secretsOf(person, handle);
       const expiresAt = now(clock) + AWAY_SECONDS;
       const redirectUri = redirectUriOf(visit);
-      const at = await ask(
+      const wider = await findWiderScopes(visit);
+      const found = await ask(
         visit,
-        async () => await client!.findServer?.({ redirectUri }),
+        async () => await client!.findServer?.({ redirectUri, wider }),
       );
+      const at = found && { ...found, ...isNarrow && { isNarrow } };
       const departure = { handle, w: wait?.id, at, expiresAt };
       const state = await departures(visit, person).seal(departure);
       const url = await ask(visit, () =>
@@ -198,6 +209,9 @@ export function accountAuthorization(
       const { handle, at } = departure;
       if (error !== undefined || !code) {
         const other = await errorOfCheck(() => client.checkIssuer(issuer, at));
+        // The MCP server wants scopes that its authorization server lacks.
+        const isUnknown = error === "invalid_scope" && at?.wider && !other;
+        if (isUnknown && !at.isNarrow) return await this.start(c, visit, true);
         await ask(visit, async () => {
           throw other ?? await errorInTokenAnswer(
             Response.json({ error }, { status: 400 }),
@@ -239,6 +253,7 @@ export function accountAuthorization(
         const told: CheckedKey = {
           ...checked,
           given: parseGrantedScopes(scope),
+          wider: at?.wider,
           signedInAt: URL.parse(at?.authorizationEndpoint ?? "")?.host,
           ...describeAccount(found, accessToken),
           ...await checkKey(service, accessToken, log),

@@ -50,11 +50,16 @@ export interface SignInServer {
   authorizationEndpoint?: string;
   /** The fingerprint of our client ID there. */
   client?: string;
+  /** The scopes to request in addition to the author's. */
+  wider?: readonly string[];
+  /** True if `wider` is not requested, because it was refused before. */
+  isNarrow?: boolean;
 }
 
 /** A way to an authorization server, for which we need a client there. */
 export interface Departing {
   redirectUri: string;
+  wider: readonly string[];
 }
 
 /**

@@ -189,6 +189,8 @@ class CallAccounts {
   /** The names of the accounts that were last found. */
   readonly #labels = new Map<ConnectableService, string | undefined>();
   readonly #begun: Map<string, AccountOfCall>;
+  /** The services of which the person was asked in vain. */
+  readonly #declined = new Set<ConnectableService>();
   readonly #refusals: KeyRefusalWatch;
   /** True if the call may use only the accounts that were approved with it. */
   #isApproved = false;
@@ -226,11 +228,9 @@ class CallAccounts {
       throw new ToolError(`${titleOf(service)} is not connected.`);
     }
     for (let round = 0; missing.size > 0; round++) {
-      const declined = await this.#connect(missing, asking);
+      await this.#connect(missing, asking, round === MAX_ROUNDS);
       missing = await this.#missing();
-      const left = [...missing.keys()].filter((it) =>
-        declined.includes(it) || round === MAX_ROUNDS
-      );
+      const left = [...missing.keys()].filter((it) => this.#declined.has(it));
       if (left.length === 0) continue;
       throw new ToolError(
         `The person has not connected ${left.map(titleOf).join(" and ")}.`,
@@ -264,12 +264,15 @@ class CallAccounts {
   }
 
   /**
-   * Asks the person to connect accounts. Returns the services they declined.
+   * Asks the person to connect accounts, and notes which they declined.
+   *
+   * @param isLast true if all that are still missing count as declined
    */
   async #connect(
     missing: Missing,
     asking: Asking,
-  ): Promise<ConnectableService[]> {
+    isLast = false,
+  ): Promise<void> {
     const questions = asking.work.pageQuestions!;
     const answers = await Promise.all(
       [...missing].map(([service, words]) =>
@@ -280,9 +283,10 @@ class CallAccounts {
         )
       ),
     );
-    return [...missing.keys()].filter((_, nth) =>
-      answers[nth].action !== "accept"
-    );
+    [...missing.keys()].forEach((service, nth) => {
+      const isDeclined = isLast || answers[nth].action !== "accept";
+      if (isDeclined) this.#declined.add(service);
+    });
   }
 
   /**
@@ -372,9 +376,15 @@ class CallAccounts {
       const { key, value: { createdAt } } = (await open()).found;
       return JSON.stringify([key, createdAt]);
     };
+    const widen = async (scopes: readonly string[]) => {
+      const isAsked = service.kind !== "account" || this.#declined.has(service);
+      if (isAsked) return false;
+      const { found } = await open();
+      return await this.#vault.widen(found, scopes, this.asked.item.name);
+    };
     return mcpAccountOf(
       account,
-      { service, context, acting, send: send(), connection },
+      { service, context, acting, send: send(), connection, widen },
       this.server.server,
     );
   }
@@ -393,6 +403,7 @@ class CallAccounts {
       const own = services.map((service) => this.#pick(service, all));
       const open = own.map((it, nth) =>
         it !== undefined && it.value.refusedAt === undefined &&
+        !this.#isNarrow(services[nth], it) &&
         (this.#keys.opened(services[nth], it) !== undefined ||
           this.#keys.isThere(services[nth], it, isForWork))
       );
@@ -410,6 +421,16 @@ class CallAccounts {
           : missing;
       });
     });
+  }
+
+  /**
+   * True if the person has to be asked for more scopes. If they decline, the
+   * call goes on without.
+   */
+  #isNarrow(service: ConnectableService, { value }: Found<AccountRecord>) {
+    const { finding, item } = this.asked;
+    return value.wider?.tools.includes(item.name) === true &&
+      !this.#declined.has(service) && finding !== "look";
   }
 
   /** Reads the person's accounts, from a cache if they were just read. */

@@ -299,13 +299,17 @@ export class KeyRefusalWatch {
 /** Explains why a connected account cannot be used; empty if it can. */
 export function refusalWords(
   service: AccountService,
-  { refusedAt, scopes, api }: AccountRecord,
+  { refusedAt, scopes, api, wider }: AccountRecord,
 ): string {
   const title = titleOf(service);
   if (api !== undefined && api !== originOf(service)) {
     return `Your key of ${title} was for ${api}, and is not sent elsewhere. `;
   }
-  if (refusedAt === undefined) return "";
+  if (refusedAt === undefined) {
+    return wider?.tools.length
+      ? `${title} wants you to allow more than you did. `
+      : "";
+  }
   const day = new Date(refusedAt * 1000).toISOString().slice(0, 10);
   const what = scopes === undefined ? "key" : "token";
   return `${title} did not take your ${what} on ${day}. `;

@@ -219,6 +219,13 @@ export function accountVault(
       return at;
     },
 
+    /** Records that the service wants more scopes, before the next call. */
+    async widen(...asked: Parameters<typeof store.widen>): Promise<boolean> {
+      const isAsked = await store.widen(...asked);
+      known.forget(asked[0].value.subject);
+      return isAsked;
+    },
+
     keeping: queue.keeping,
     /** Revokes queued tokens now, unless they were stored in an account. */
     revokeNow: (at: Deno.KvKey) => queue.hasten(at).then(revokeSoon),

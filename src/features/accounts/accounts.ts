@@ -29,6 +29,12 @@ const BATCH = 200;
 /** The maximum number of accounts that one account replaces. */
 const MAX_STANDS_IN_FOR = 5;
 
+/** The maximum length in characters of the scopes that a service wants. */
+const MAX_WIDER_CHARACTERS = 1000;
+
+/** The maximum number of tools that an account's record names. */
+const MAX_TOOLS = 20;
+
 /** The last call that used an account. */
 export interface AccountUse {
   client?: string;
@@ -59,6 +65,11 @@ export interface AccountRecord extends Leasable, Sealed {
   scopes?: readonly string[];
   /** The granted scopes, if the service reported them. */
   given?: readonly string[];
+  /**
+   * The scopes that the service wanted in addition to the author's, and the
+   * tools whose calls it refused since they were last requested.
+   */
+  wider?: { scopes: readonly string[]; tools: readonly string[] };
   /** The only API origin to which a pasted key is sent. */
   api?: string;
   /** The data of OAuth tokens; absent for a pasted key. */
@@ -204,6 +215,24 @@ export function accountStore(
           isRefused ? { ...record, refusedAt } : record,
         extraWrites,
       ),
+
+    /**
+     * Records that the service wants more scopes for the calls of a tool. False
+     * if the person need not be asked for them.
+     */
+    async widen(
+      found: Found<AccountRecord>,
+      wanted: readonly string[],
+      tool: string,
+    ): Promise<boolean> {
+      if (!widerScopes(found.value, wanted, tool)) return false;
+      // If the account was replaced meanwhile, the next call uses the new one.
+      await changeKept(found, (record) => ({
+        ...record,
+        wider: widerScopes(record, wanted, tool) ?? record.wider,
+      }));
+      return true;
+    },
 
     /**
      * Records that an account replaces another: calls and tasks that began with
@@ -357,4 +386,29 @@ export function accountSeals(sealing: Sealing) {
       await sealing.seal("");
     },
   };
+}
+
+/**
+ * Adds scopes that a service wants to those that it wanted before. Undefined if
+ * asking the person is of no use: all were requested before, or they are too
+ * many.
+ *
+ * @see RFC 6750 §3.1
+ */
+function widerScopes(
+  { scopes = [], given = [], wider }: Pick<
+    AccountRecord,
+    "scopes" | "given" | "wider"
+  >,
+  wanted: readonly string[],
+  tool: string,
+): AccountRecord["wider"] {
+  const known = [...scopes, ...given];
+  if (wanted.every((it) => known.includes(it))) return undefined;
+  // Without scopes of the author's, the service chose those that it gave.
+  const before = wider?.scopes ?? (scopes.length === 0 ? given : []);
+  const all = [...new Set([...before, ...wanted])];
+  if (all.join(" ").length > MAX_WIDER_CHARACTERS) return undefined;
+  const tools = [...new Set([tool, ...wider?.tools ?? []])];
+  return { scopes: all, tools: tools.slice(0, MAX_TOOLS) };
 }

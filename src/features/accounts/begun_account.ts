@@ -107,6 +107,7 @@ export interface NewAccount extends
     | "oauth"
     | "scopes"
     | "given"
+    | "wider"
     | "api"
   > {
   /** True if a person may have several accounts at the service. */

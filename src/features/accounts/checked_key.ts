@@ -15,6 +15,8 @@ export interface CheckedKey extends DescribedAccount {
   key: string;
   /** The granted scopes, if the service reported them. */
   given?: readonly string[];
+  /** The scopes that were requested in addition to the author's. */
+  wider?: readonly string[];
   /**
    * For tokens: the ID of the confirmation page. If its form is sent twice, the
    * tokens are stored once.

@@ -97,7 +97,9 @@ function ScopesAsked(
 ) {
   const added = scopes.filter((scope) =>
     connected.length > 0 &&
-    connected.every(({ scopes = [] }) => !scopes.includes(scope))
+    connected.every(({ scopes = [], given = [] }) =>
+      ![...scopes, ...given].includes(scope)
+    )
   );
   const others = scopes.filter((scope) => !added.includes(scope));
   return (

@@ -76,9 +76,10 @@ export function connectPages(services: ConnectServices) {
       name: service.name,
       title: titleOf(service),
       host: new URL(service.api).host,
-      ...service.kind === "personalKey"
-        ? { help: service.help }
-        : { scopes: service.scopes ?? [], usual: usualScopes(service) },
+      ...service.kind === "personalKey" ? { help: service.help } : {
+        scopes: scopesOf(service, await findWiderScopes(visit)),
+        usual: usualScopes(service),
+      },
       several: service.several,
       asksLabel: service.several === true && !service.check,
       person: personName(session),
@@ -194,6 +195,23 @@ export function connectPages(services: ConnectServices) {
   };
 }
 
+/**
+ * Finds the scopes to request in addition to the author's: those that the
+ * service wanted of the account that is replaced.
+ */
+export async function findWiderScopes(
+  { person: { session: { subject } }, service, vault, wait }: ConnectVisit,
+): Promise<readonly string[]> {
+  const own = accountsAt(await vault.find(subject, true), service);
+  const begun = wait && begunAccountOf(wait);
+  const found = begun
+    ? findBegun(own, begun)
+    : service.several
+    ? undefined
+    : own[0];
+  return found?.value.wider?.scopes ?? [];
+}
+
 /** The maximum time for which a page waits for another MCP server. */
 const MAX_WAIT_MILLISECONDS = 1000;
 
@@ -224,7 +242,7 @@ export function connectContext(
 
 export function newAccount(
   { person, service, client }: ConnectVisit,
-  { label, id, given, confirmation }: CheckedKey,
+  { label, id, given, wider = [], confirmation }: CheckedKey,
 ): NewAccount {
   const { subject } = person.session;
   const { name, several } = service;
@@ -239,12 +257,21 @@ export function newAccount(
       ? {
         // Never undefined: an account without scopes would pass for a pasted
         // key.
-        scopes: service.scopes ?? [],
+        scopes: scopesOf(service, wider),
+        ...wider.length > 0 && { wider: { scopes: wider, tools: [] } },
         ...given !== undefined && { given },
         oauth: { application: client!.id, confirmation },
       }
       : { api: originOf(service) },
   };
+}
+
+/** Lists the author's scopes, and those that the service wants besides. */
+function scopesOf(
+  { scopes = [] }: OAuthAccount,
+  wider: readonly string[],
+): string[] {
+  return [...new Set([...scopes, ...wider])];
 }
 
 /**

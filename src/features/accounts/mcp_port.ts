@@ -28,6 +28,11 @@ export interface McpCallAccount {
   send: AccountFetch;
   /** Returns the unique name of the account's connection. */
   connection(): Promise<string>;
+  /**
+   * Records that the server wants more scopes. True if the next call asks the
+   * person to allow them.
+   */
+  widen?(scopes: readonly string[]): Promise<boolean>;
 }
 
 export interface McpPort {

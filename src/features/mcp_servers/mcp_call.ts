@@ -37,6 +37,7 @@ import {
   httpStatusOf,
   type McpConnections,
 } from "./connections.ts";
+import { challengeIn } from "./challenge.ts";
 import { inPlainText, parseResult } from "./mcp_result.ts";
 
 /** Returns the maximum number of JSON values in responses of up to `bytes`. */
@@ -218,16 +219,32 @@ class Call {
       throw this.#isBegun ? mayHaveSucceeded(error) : error;
     });
     this.#isTaken ||= this.#isSent && response.ok;
-    if (response.status === 401) {
-      await response.body?.cancel();
-      const what = "does not take the person's account now";
-      if (this.#isBegun) throw this.failure(what);
-      throw new ToolError(
-        `${this.#title} ${what}: call the tool again. If the person is not ` +
-          "asked to connect it then, they can replace it on their account page.",
-      );
+    const refusal = await this.#refusalOfAccount(response);
+    if (refusal === undefined) return this.#counted(response);
+    await response.body?.cancel();
+    const { what, next } = refusal;
+    if (this.#isBegun) throw this.failure(what);
+    throw new ToolError(`${this.#title} ${what}: call the tool again. ${next}`);
+  }
+
+  /** Tells why a server refuses a request that the person can mend. */
+  async #refusalOfAccount({ status, headers }: Response) {
+    if (status === 401) {
+      return {
+        what: "does not take the person's account now",
+        next: "If the person is not asked to connect it then, they can " +
+          "replace it on their account page.",
+      };
     }
-    return this.#counted(response);
+    const { error, scopes } = challengeIn(headers);
+    const isNarrow = status === 403 && error === "insufficient_scope" &&
+      scopes.length > 0 && await this.target.widen?.(scopes);
+    return isNarrow
+      ? {
+        what: "wants the person to allow more than they did",
+        next: "The person is then asked to connect their account with that.",
+      }
+      : undefined;
   }
 
   /** Counts the bytes and JSON values of all responses of the call together. */

@@ -106,10 +106,19 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
       authorizationEndpoint: server.authorization_endpoint,
     };
     if (!departing) return found;
-    const { redirectUri } = departing;
-    const { asked } = await this.#scopes(server);
-    const application = await this.#application(server, redirectUri, asked);
-    return { ...found, client: clientPrint(application) };
+    const { redirectUri, wider } = departing;
+    const { asked } = await this.#scopes(server, wider);
+    const application = await this.#application(
+      server,
+      redirectUri,
+      asked,
+      wider,
+    );
+    return {
+      ...found,
+      client: clientPrint(application),
+      ...wider.length > 0 && { wider },
+    };
   }
 
   async canRevoke(tokens?: UpstreamTokens): Promise<boolean> {
@@ -124,7 +133,10 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   ): Promise<URL> {
     const { resource, issuer } = await this.#resource();
     const server = await this.#at(at ?? { issuer });
-    const { asked, isOffline } = await this.#scopes(server);
+    const { asked, isOffline } = await this.#scopes(
+      server,
+      at?.isNarrow ? [] : at?.wider,
+    );
     const application = await this.#departed(server, { at, ...request }, asked);
     const { clientId, scopes: known = asked } = application;
     return buildAuthorizationUrl({
@@ -310,11 +322,15 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /** Lists the scopes to ask a person for. */
-  async #scopes({ scopes_supported }: ProviderMetadata) {
+  async #scopes(
+    { scopes_supported }: ProviderMetadata,
+    wider: readonly string[] = [],
+  ) {
     const { scopes } = await this.#resource();
     const isOffline = scopes_supported.includes("offline_access");
     const extra = isOffline ? ["offline_access"] : [];
-    const asked = [...new Set([...this.service.scopes ?? scopes, ...extra])];
+    const own = this.service.scopes ?? scopes;
+    const asked = [...new Set([...own, ...wider, ...extra])];
     return { asked, isOffline };
   }
 
@@ -342,6 +358,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     server: ProviderMetadata,
     redirectUri: string,
     scopes: readonly string[],
+    wider: readonly string[] = [],
   ): Promise<RegisteredClient> {
     const own = this.#ownAt(server);
     if (own) return own;
@@ -359,7 +376,7 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
         `${server.issuer} registers no clients: set ${setting}, and the ` +
           `issuer of mcpServer("${this.service.name}")`,
       );
-    }, this.service.scopes);
+    }, [...this.service.scopes ?? [], ...wider]);
   }
 
   /**

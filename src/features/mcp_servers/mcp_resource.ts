@@ -6,16 +6,13 @@
  * @module
  */
 import type { OAuthAccount } from "../../authoring/account.ts";
-import { SCOPE_TOKEN } from "../../authoring/scope.ts";
 import { parseServerUrl } from "../../core/net/server_url.ts";
 import { misbehaved, UpstreamError } from "../../core/provider/provider.ts";
 import {
   readObject,
   type UpstreamFetch,
 } from "../../core/provider/upstream_fetch.ts";
-
-/** The maximum number of scopes that a server may ask for. */
-const MAX_SCOPES = 50;
+import { type Challenge, challengeIn, scopesIn } from "./challenge.ts";
 
 export interface McpResource {
   /** The resource indicator of the server (RFC 8707). */
@@ -75,7 +72,7 @@ async function read(fetchUpstream: UpstreamFetch, url: string) {
 async function challengeOf(
   fetchUpstream: UpstreamFetch,
   url: string,
-): Promise<{ metadata?: string; scopes: string[] }> {
+): Promise<Challenge> {
   const response = await fetchUpstream(url, {
     method: "POST",
     headers: {
@@ -90,21 +87,7 @@ async function challengeOf(
     }
     throw error;
   });
-  const header = response?.headers.get("www-authenticate") ?? "";
-  const parameter = (name: string) =>
-    new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"([^"\\\\]*)"|([^\\s,"]+))`, "i")
-      .exec(header)?.slice(1).find((it) => it !== undefined);
-  return {
-    metadata: parameter("resource_metadata"),
-    scopes: scopesIn(parameter("scope")?.split(" ")),
-  };
-}
-
-function scopesIn(value: unknown): string[] {
-  return Array.isArray(value)
-    ? value.filter((it) => typeof it === "string" && SCOPE_TOKEN.test(it))
-      .slice(0, MAX_SCOPES)
-    : [];
+  return challengeIn(response?.headers);
 }
 
 function parse(
