@@ -67,12 +67,17 @@ function ownServers(checkout: string): Server[] {
 }
 
 /** This server with tools that need their caller's accounts at two services. */
-export const withAccounts: Server = {
-  ...own.at(-1)!,
-  name: `${own.at(-1)!.name}, two accounts`,
-  withCatalogue: [...deno, `${root}bench/servers/accounts.ts`],
-  without: own.at(-1),
-};
+export const withAccounts: Server = accountsServer(root, own);
+
+function accountsServer(checkout: string, own: readonly Server[]): Server {
+  const without = own.at(-1)!;
+  return {
+    ...without,
+    name: `${without.name}, two accounts`,
+    withCatalogue: [...deno, `${checkout}bench/servers/accounts.ts`],
+    without,
+  };
+}
 
 const WATCHED: Readonly<Record<string, Record<string, string>>> = {
   "log off": { LOG_LEVEL: "off" },
@@ -107,7 +112,11 @@ function watchedServers(own: readonly Server[]): Server[] {
  */
 export function serversBefore(checkout: string): readonly Server[] {
   const before = ownServers(checkout);
-  return [...before, ...watchedServers(before)];
+  return [
+    ...before,
+    accountsServer(checkout, before),
+    ...watchedServers(before),
+  ];
 }
 
 /** The bare servers with telemetry: that of Deno, or of a call here too. */
