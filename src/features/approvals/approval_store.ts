@@ -365,14 +365,12 @@ export function callApprovals(
     /**
      * Closes a run whose end is not known, once a person has checked its
      * effects. Then the same call may ask again. Undefined if the approval is
-     * not the person's, or has no such run.
+     * not the person's, or has no such run: durable work stores its own end.
      */
-    async look(
-      id: string,
-      person: Approver,
-    ): Promise<CallApproval | undefined> {
+    async look(id: string, person: Approver) {
       const approval = await findPage(id, person);
       if (!approval || approval.isPaused) return undefined;
+      if (approval.taskAddress !== undefined) return undefined;
       if (!await endRun(approval, "unknown")) return undefined;
       const looked = approvalOf(await waits.read(approval));
       return looked?.approval.outcome === "unknown" ? looked : undefined;

@@ -217,6 +217,42 @@ Deno.test("durable work of a server with sign-in goes on once its person has pre
   );
 });
 
+for (const way of ["ends", "is cancelled"] as const) {
+  Deno.test(`the receipt of durable work that ${way} says so, though an old page says meanwhile that its person has looked`, async () => {
+    using time = new FakeTime();
+    ran = [];
+    await using server = await startOAuthServer(TOOLS);
+    const { headers } = await server.person();
+    const { taskId, statusMessage } = await followTask(server, {
+      headers,
+      name: "archive",
+      input: { name: "a" },
+    });
+    const [link] = statusMessage.match(/http\S*/);
+    const visitor = await open(server, link);
+    const { page } = visitor;
+    await press(visitor, "approve");
+    await until(() => ran.length === 1 && server.app.running === 0);
+    visitor.page = page;
+    await press(visitor, "looked");
+    const receipts = receiptStore(new Database(server.kv), 86_400);
+    const outcome = async () => (await receipts.list()).receipts[0].outcome;
+    assert.equal(await outcome(), undefined);
+    if (way === "is cancelled") {
+      const capabilities = { ...FORMS, ...TASKS };
+      await resultOf(
+        server.call("tasks/cancel", { taskId }, { headers, capabilities }),
+      );
+    }
+    time.tick(3600);
+    await until(async () => {
+      await server.app.wake();
+      return await outcome() !== undefined;
+    });
+    assert.equal(await outcome(), way === "ends" ? "ok" : "cancelled");
+  });
+}
+
 Deno.test("no press counts once its time is over, also for durable work that no process could end meanwhile", async () => {
   // Timers run by the clock of the machine: no process sees the end.
   using time = new FakeTime();
