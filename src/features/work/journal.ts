@@ -282,7 +282,7 @@ export function printKept(
       if (member instanceof Map || member instanceof Set) {
         refuse(`${where} is a ${member.constructor.name}`);
       }
-      if (given?.isKey(member)) {
+      if (given?.isKey(member, key !== "")) {
         refuse(`${where} is a secret: read it where it is used`);
       }
       return member;

@@ -9,7 +9,7 @@ import type { Account } from "../../../src/authoring/account.ts";
 import type { Context } from "../../../src/authoring/context.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { callApi } from "../../../src/api.ts";
-import { textOf } from "../../kit/answer.ts";
+import { resultOf, textOf } from "../../kit/answer.ts";
 import {
   clientOf,
   connect,
@@ -20,6 +20,7 @@ import { FakeTime } from "../../kit/fake_time.ts";
 import { keyOf, KeyService } from "../../kit/key_service.ts";
 import { formsOf, KEYS } from "../../kit/key_forms.ts";
 import { recordLog } from "../../kit/log.ts";
+import type { Json } from "../../kit/message.ts";
 import type { OAuthServer, OAuthServerOptions } from "../../kit/sign_in.ts";
 import { beginTask, reached, TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
@@ -388,5 +389,88 @@ Deno.test("callApi() cuts no answer and no refusal within a person's key", async
     assert.match(text, /\(hid/, path);
     assert.ok(!text.includes(key.slice(0, 4)), path);
     if (path === "/refused") assert.match(text, /^Linear answered 403: aaa/);
+  }
+});
+
+Deno.test("a key that is a word breaks no result, question, task or step", async () => {
+  for (const word of ["text", "content", "isError", "string", "test"]) {
+    using time = new FakeTime();
+    await using service = new KeyService();
+    service.accounts.set(word, ADA);
+    const linear = service.key("linear", { shape: undefined });
+    const needs = { linear };
+    const output = z.object({ test: z.string(), text: z.int() });
+    const run = async (_input: unknown, given: unknown) => {
+      const key = await (given as Given).needs.linear.reveal();
+      return { test: `the key is ${key}`, text: 2026 };
+    };
+    const tools = [
+      tool({ name: "data", needs, output, run }),
+      tool({ name: "long", needs, output, task: "required", run }),
+      tool({
+        name: "asks",
+        needs,
+        async run(_input, { needs, ask }) {
+          const message = `the key is ${await needs.linear.reveal()}`;
+          const schema = z.object({ test: z.string() });
+          return JSON.stringify(await ask({ message, schema }));
+        },
+      }),
+      tool({
+        name: "steps",
+        needs,
+        task: { durable: true },
+        async run(input, given) {
+          const kept = await given.step("read", async () => ({
+            type: "text",
+            test: "test",
+            content: [await run(input, given)],
+          }));
+          await given.sleep("a while", 60);
+          return [kept.type, kept.content[0].test].join();
+        },
+      }),
+    ];
+    await using server = await startConnected(linear, { tools });
+    await connect(await openConnect(server), word);
+    server.provider.subject = "42";
+    const { headers } = await server.person();
+    const capabilities = { elicitation: { form: {} }, ...TASKS };
+    const sender = {
+      call: (...[method, params, more]: Parameters<typeof server.call>) =>
+        server.call(method, params, { capabilities, ...more, headers }),
+    } as typeof server;
+    const told = "the key is (hidden)";
+    const structuredContent = { test: told, text: 2026 };
+    const data = await resultOf(sender.call("tools/call", { name: "data" }));
+
+    assert.deepEqual(data.structuredContent, structuredContent);
+    assert.equal(data.content[0].type, "text");
+    assert.match(data.content[0].text, /hidden/);
+    const long = await reached(
+      sender,
+      await beginTask(sender, "long"),
+      "completed",
+    );
+    assert.deepEqual(long.result.structuredContent, structuredContent);
+    const asked = await resultOf(sender.call("tools/call", { name: "asks" }));
+    const [[id, { params }]] = Object.entries<Json>(asked.inputRequests);
+    assert.equal(params.message, told);
+    assert.deepEqual(params.requestedSchema.required, ["test"]);
+    assert.equal(params.requestedSchema.properties.test.type, "string");
+    const answered = await resultOf(sender.call("tools/call", {
+      name: "asks",
+      requestState: asked.requestState,
+      inputResponses: { [id]: { action: "accept", content: { test: "yes" } } },
+    }));
+    assert.match(answered.content[0].text, /"yes"/);
+    const taskId = await beginTask(sender, "steps");
+    await until(async () => {
+      time.tick(1);
+      const { status } = await resultOf(sender.call("tasks/get", { taskId }));
+      return status !== "working";
+    });
+    const steps = await resultOf(sender.call("tasks/get", { taskId }));
+    assert.equal(steps.result?.content[0].text, `text,${told}`, word);
   }
 });

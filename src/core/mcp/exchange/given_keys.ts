@@ -39,6 +39,30 @@ const isLong = (key: string) =>
   key.replace(/[^A-Za-z0-9]/g, "").length >= MIN_LETTERS;
 
 /**
+ * The maximum length of a key that is like a word: the longest names of members
+ * in MCP have as many characters.
+ */
+const MAX_WORD = 20;
+
+/**
+ * True for a key that may well be a name in a program, or a number. Such a key
+ * is hidden in texts alone: `text` is a member of most results.
+ */
+const isLikeWord = (key: string) =>
+  !isLong(key) || key.length <= MAX_WORD && !/\d/.test(key);
+
+/**
+ * The members whose values are words or addresses of a protocol or a schema.
+ */
+const WORD_MEMBERS = new Set(
+  "type role level mode format mimeType uri url audience theme required enum const includeContext"
+    .split(" "),
+);
+
+/** The members with base64, if their object has `mimeType`. */
+const BINARY_MEMBERS = new Set(["data", "blob"]);
+
+/**
  * The maximum length of the text of a thrown value that is neither an error nor
  * a string.
  */
@@ -55,22 +79,39 @@ function wholeTextOf(thrown: unknown): string {
   return text.length < MAX_TEXT_CHARACTERS ? text : HIDDEN_TEXT;
 }
 
+/** The searches for some keys. */
+interface Searches {
+  /** For all of them. */
+  texts: KeySearch;
+  /** For those that are not like words. */
+  names: KeySearch;
+}
+
+function searchesFor(keys: [string, KeyForms][]): Searches | undefined {
+  if (keys.length === 0) return undefined;
+  const search = (keys: [string, KeyForms][]) =>
+    new KeySearch(keys.map(([, forms]) => forms));
+  const texts = search(keys);
+  const rare = keys.filter(([key]) => !isLikeWord(key));
+  return { texts, names: rare.length < keys.length ? search(rare) : texts };
+}
+
 /** True if the own members of an error can be read, and contain no key. */
-function isWithout(keys: KeySearch, error: Error): boolean {
+function isWithout({ texts }: Searches, error: Error): boolean {
   try {
-    return !keys.isIn(JSON.stringify({ ...error }));
+    return !texts.isIn(JSON.stringify({ ...error }));
   } catch {
     return false;
   }
 }
 
 /** Returns the thrown value, or a copy without keys if it contains one. */
-function clean(thrown: unknown, keys?: KeySearch): unknown {
+function clean(thrown: unknown, keys?: Searches): unknown {
   // A refusal contains no text of the author.
   if (!keys || isRefusal(thrown)) return thrown;
   let isClean = true;
-  const hideIn = (text: string) => {
-    const hidden = keys.hide(text);
+  const hideIn = (text: string, search = keys.texts) => {
+    const hidden = search.hide(text);
     isClean &&= hidden === text && text !== HIDDEN_TEXT;
     return hidden;
   };
@@ -78,13 +119,34 @@ function clean(thrown: unknown, keys?: KeySearch): unknown {
     const hidden = hideIn(wholeTextOf(error));
     if (isError(error) && !isWithout(keys, error)) isClean = false;
     const copy = new (isInstance(error, ToolError) ? ToolError : Error)(hidden);
-    copy.name = hideIn(errorNameOf(error) ?? copy.name);
+    copy.name = hideIn(errorNameOf(error) ?? copy.name, keys.names);
     copy.stack = `${copy.name}: ${hidden}\n${hideIn(stackFramesOf(error))}`;
     return copy;
   });
   if (isClean) return thrown;
   copies.reduce((error, reason) => error.cause = reason);
   return copies[0];
+}
+
+/** Replaces the keys in a value that is made of JSON. */
+function cleanMember(value: unknown, keys: Searches, isWord = false): unknown {
+  const { texts, names } = keys;
+  if (typeof value === "string") return (isWord ? names : texts).hide(value);
+  if (typeof value === "number") {
+    return names.isIn(`${value}`) ? HIDDEN_TEXT : value;
+  }
+  if (Array.isArray(value)) {
+    return value.map((it) => cleanMember(it, keys, isWord));
+  }
+  if (!isObject(value)) return value;
+  const isBinary = typeof value.mimeType === "string";
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const isWord = WORD_MEMBERS.has(name) ||
+        isBinary && BINARY_MEMBERS.has(name);
+      return [names.hide(name), cleanMember(member, keys, isWord)];
+    }),
+  );
 }
 
 /**
@@ -94,7 +156,7 @@ function clean(thrown: unknown, keys?: KeySearch): unknown {
  */
 export function withoutRecentKeys(thrown: unknown): unknown {
   const keys = [...RECENT_KEYS].filter(([key]) => isLong(key));
-  return clean(thrown, new KeySearch(keys.map(([, forms]) => forms)));
+  return clean(thrown, searchesFor(keys));
 }
 
 /** The maximum number of `httpApi()` whose keys are hidden in results. */
@@ -145,27 +207,27 @@ interface OwnKey {
   only?: string;
 }
 
-/** Some keys, and the search for them and the keys of `httpApi()`. */
+/** Some keys, and the searches for them and the keys of `httpApi()`. */
 class KeyRing {
   readonly forms = new Map<string, KeyForms>();
-  /** The latest search, and what it was made for. */
-  #search?: KeySearch;
+  #searches?: Searches;
+  /** The numbers of keys for which the searches were made. */
   #made = "";
 
   /**
-   * Returns the search; undefined if there is no key. It is made anew when
-   * there are more keys.
+   * Returns the searches, which are made anew when there are more keys.
+   * Undefined if there is no key.
    *
-   * @param ownKeys changed whenever `own` returns other keys
+   * @param ownKeys changed whenever `own` lists other keys
    */
-  search(ownKeys: number, own: () => KeyForms[]): KeySearch | undefined {
+  searches(ownKeys: number, own: () => KeyRing[]): Searches | undefined {
     const made = `${this.forms.size} ${ownKeys}`;
     if (this.#made !== made) {
-      const all = [...this.forms.values(), ...own()];
-      this.#search = all.length === 0 ? undefined : new KeySearch(all);
+      const all = [this, ...own()].flatMap(({ forms }) => [...forms]);
+      this.#searches = searchesFor(all);
       this.#made = made;
     }
-    return this.#search;
+    return this.#searches;
   }
 }
 
@@ -226,11 +288,9 @@ export class GivenKeys {
       .map(({ keys }) => keys);
   }
 
-  #searchFor(keys: KeyRing): KeySearch | undefined {
-    return keys.search(
-      GivenKeys.#ownKeys,
-      () => this.#own().flatMap((it) => [...it.#inData.forms.values()]),
-    );
+  #searches(keys: KeyRing): Searches | undefined {
+    const own = () => this.#own().map((it) => it.#inData);
+    return keys.searches(GivenKeys.#ownKeys, own);
   }
 
   /**
@@ -278,11 +338,11 @@ export class GivenKeys {
 
   /** Returns a thrown value, or a copy without keys if it contains one. */
   clean(thrown: unknown): unknown {
-    return clean(thrown, this.#searchFor(this.#all));
+    return clean(thrown, this.#searches(this.#all));
   }
 
   hide(text: string): string {
-    return this.#searchFor(this.#all)?.hide(text) ?? text;
+    return this.#searches(this.#all)?.texts.hide(text) ?? text;
   }
 
   /**
@@ -301,10 +361,17 @@ export class GivenKeys {
     return hidden.slice(0, Math.max(0, Math.min(most, whole)));
   }
 
-  /** True if a value is one of the keys that {@linkcode cleanData} replaces. */
-  isKey(value: unknown): boolean {
-    return [this, ...this.#own()]
-      .some((it) => it.#inData.forms.has(value as string));
+  /**
+   * True if a value is one of the keys that {@linkcode cleanData} replaces.
+   *
+   * @param isMember true for a member of some data, in which a key that is like
+   * a word is none
+   */
+  isKey(value: unknown, isMember = false): boolean {
+    if (typeof value !== "string" || isMember && isLikeWord(value)) {
+      return false;
+    }
+    return [this, ...this.#own()].some((it) => it.#inData.forms.has(value));
   }
 
   /**
@@ -312,7 +379,7 @@ export class GivenKeys {
    * JSON cannot express it.
    */
   cleanData<T>(value: T): T {
-    if (!this.#searchFor(this.#inData)) return value;
+    if (!this.#searches(this.#inData)) return value;
     let text: string | undefined;
     try {
       text = JSON.stringify(value);
@@ -326,18 +393,8 @@ export class GivenKeys {
 
   /** Replaces the keys in the data of a JSON text. */
   cleanJson(text: string): string {
-    const keys = this.#searchFor(this.#inData);
-    if (!keys?.isIn(text)) return text;
-    const data = JSON.parse(text, (_name, member) => {
-      if (typeof member === "string") return keys.hide(member);
-      if (typeof member === "number") {
-        return keys.isIn(`${member}`) ? HIDDEN_TEXT : member;
-      }
-      if (!isObject(member)) return member;
-      return Object.fromEntries(
-        Object.entries(member).map(([name, value]) => [keys.hide(name), value]),
-      );
-    });
-    return JSON.stringify(data);
+    const keys = this.#searches(this.#inData);
+    if (!keys?.texts.isIn(text)) return text;
+    return JSON.stringify(cleanMember(JSON.parse(text), keys));
   }
 }

@@ -337,6 +337,7 @@ export class KeySearch {
 
   /** Lists the ranges of a text that contain a spelling of a key. */
   #rangesIn(text: string): Range[] {
+    if (this.keys.length === 0) return [];
     if (!/[\\\r\n%&]/.test(text)) return this.#read.rangesIn(text);
     const read = readText(text);
     const ranges = this.#read.rangesIn(read.text).map(([start, end]): Range => [

@@ -268,18 +268,18 @@ Deno.test("cleanData() hides a key that is folded over lines", () => {
 });
 
 Deno.test("clean() hides keys in message, name, frames and causes, and leaves what has none", () => {
-  const keys = given("lin_ada");
+  const keys = given("lin_ada_9");
   const deep = new Error("outer", {
-    cause: new AggregateError([new TypeError("quotes lin_ada")], "inner"),
+    cause: new AggregateError([new TypeError("quotes lin_ada_9")], "inner"),
   });
-  deep.stack = `Error: outer\n    at lin_ada (file:///tool.ts:1:2)`;
+  deep.stack = `Error: outer\n    at lin_ada_9 (file:///tool.ts:1:2)`;
   const clean = keys.clean(deep) as Error;
   assert.match(clean.stack!, /^Error: outer\n {4}at \(hidden\) \(file/);
   const told = Deno.inspect(clean);
   assert.match(told, /\[TypeError\]: quotes \(hidden\)/);
   assert.doesNotMatch(told, /lin_ada/);
   const named = new Error("x");
-  named.name = "lin_ada";
+  named.name = "lin_ada_9";
   assert.equal((keys.clean(named) as Error).name, "(hidden)");
   for (const other of [new Error("lin_eve"), "text", 5, undefined, null]) {
     assert.equal(keys.clean(other), other);
@@ -303,16 +303,16 @@ Deno.test("clean() keeps the refusals of the engine, which the run depends on", 
 });
 
 Deno.test("cleanData() hides the keys of accounts in values and names, not the provider's token", () => {
-  const keys = given("lin_ada");
+  const keys = given("lin_ada_9");
   keys.addToken("provider");
-  const data = { lin_ada: ["x lin_ada", 5, null], provider: "provider" };
+  const data = { lin_ada_9: ["x lin_ada_9", 5, null], provider: "provider" };
   assert.deepEqual(keys.cleanData(data), {
     "(hidden)": ["x (hidden)", 5, null],
     provider: "provider",
   });
   const own = { text: "x" };
   assert.equal(keys.cleanData(own), own);
-  const circle: Record<string, unknown> = { key: "lin_ada" };
+  const circle: Record<string, unknown> = { key: "lin_ada_9" };
   circle.self = circle;
   assert.equal(keys.cleanData(circle), circle);
   assert.match((keys.clean("provider") as Error).message, /hidden/);
@@ -343,6 +343,56 @@ Deno.test("clean() hides a key in the members of an error, and behind the end of
     const told = Deno.inspect(keys.clean(thrown), { strAbbreviateSize: 1e6 });
     assert(!told.includes("lin_ada"), told.slice(0, 200));
   }
+});
+
+Deno.test("cleanData() hides a key that is like a word in texts, and leaves names, types and addresses", () => {
+  const result = {
+    content: [
+      { type: "text", text: "a WORD", annotations: { audience: ["user"] } },
+      { type: "image", data: "V09SRCBjb250ZW50", mimeType: "image/png" },
+      {
+        type: "resource",
+        resource: { uri: "note://test", blob: "dGVzdA==", mimeType: "a/text" },
+      },
+    ],
+    structuredContent: { test: "a WORD", year: 2026, "WORD s": ["WORD"] },
+    requestedSchema: {
+      type: "object",
+      properties: { test: { type: "string", title: "a WORD", enum: ["test"] } },
+      required: ["test"],
+    },
+    isError: true,
+    _meta: { "io.modelcontextprotocol/x": "a WORD" },
+  };
+  const words = "test text content structuredContent isError _meta type " +
+    "annotations audience user image image/png mimeType resource blob 2026 " +
+    "object requestedSchema string required note://test additionalProperties";
+  for (const word of words.split(" ")) {
+    const fill = (hidden: string) =>
+      JSON.parse(
+        JSON.stringify(result)
+          .replaceAll("a WORD", `a ${hidden}`)
+          .replace('["WORD"]', `["${hidden}"]`),
+      );
+    assert.deepEqual(given(word).cleanData(fill(word)), fill("(hidden)"), word);
+  }
+  const key = "sk_9_word";
+  assert.deepEqual(
+    given(key).cleanData({ type: key, uri: `x:${key}`, [key]: [key] }),
+    { type: "(hidden)", uri: "x:(hidden)", "(hidden)": ["(hidden)"] },
+  );
+});
+
+Deno.test("clean() leaves the kind of an error whose name has a key that is like a word", () => {
+  const thrown = given("Error").clean(new TypeError("an Error")) as Error;
+  assert.equal(`${thrown}`, "TypeError: an (hidden)");
+});
+
+Deno.test("isKey() takes no member for a key that is like a word", () => {
+  const keys = given("test", "sk_9_word");
+  assert.ok(keys.isKey("test"));
+  assert.ok(!keys.isKey("test", true));
+  assert.ok(keys.isKey("sk_9_word", true));
 });
 
 Deno.test("cleanData() hides a key that is a number", () => {
