@@ -308,7 +308,8 @@ const ENDS: Readonly<Record<string, string>> = {
   ok: "It was done.",
   tool_error: "It was begun, and ended with an error that the app was told.",
   failed: "It was begun, and failed.",
-  cancelled: "It was begun, and cancelled.",
+  cancelled:
+    "It was begun, and cancelled in the middle: some or all of it may have been done.",
   unknown: "Its end is not known, and someone said that they have looked.",
   withdrawn: "The app has withdrawn it, and nothing was run.",
   asked: "It was begun, and ended with a question to the app.",

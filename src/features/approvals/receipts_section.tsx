@@ -46,16 +46,23 @@ function badgeOf(receipt: Receipt): Child {
   const badge = isRefused && outcome === "withdrawn"
     ? <span class="badge">Withdrawn</span>
     : ENDS[outcome] ?? OUTCOMES[outcomeOfReceipt(receipt)];
-  if (!lateEnd) return badge;
-  return (
-    <>
-      {badge}
-      <div class="small">
+  const more = lateEnd
+    ? (
+      <>
         It went on, and ended all the same:{" "}
         {badgeOf({ ...receipt, outcome: lateEnd, lateEnd: undefined })}
-      </div>
-    </>
-  );
+      </>
+    )
+    : outcome === "cancelled" &&
+      "In the middle: some or all of it may have been done";
+  return more
+    ? (
+      <>
+        {badge}
+        <div class="small">{more}</div>
+      </>
+    )
+    : badge;
 }
 
 /**

@@ -100,3 +100,43 @@ for (const way of WAYS) {
     });
   }
 }
+
+Deno.test("the receipt and the page of a call that was cancelled in its run say that it may have been done", async () => {
+  const paid: string[] = [];
+  const pay = tool({
+    name: "pay",
+    approval: {},
+    run: (_, { signal }) =>
+      new Promise<string>((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+        paid.push("paid");
+      }),
+  });
+  await using server = await startOAuthServer({ tools: [pay] });
+  const { headers } = await server.person();
+  const session = await server.openSession({ headers, capabilities: FORMS });
+  const ask = () => session.request("tools/call", { name: "pay" }, 7);
+  const link = linkOf(await resultOf(ask()));
+  const visitor = await open(server, link);
+  await press(visitor, "approve");
+  const calling = ask();
+  await until(() => paid.length === 1);
+  await session.notify("notifications/cancelled", { requestId: 7 });
+  await until(() => server.app.running === 0);
+  await new Events(await calling).close();
+  const unknown =
+    /cancelled in the middle: some or all of it may have been done/;
+  await until(async () => {
+    visitor.page = await visitor.browser.open(link);
+    return unknown.test(visitor.words);
+  });
+  await visitor.look("/calls");
+  assert.match(
+    visitor.words,
+    /Approvals .* Cancelled In the middle: some or all/,
+  );
+  // The page of the next approval of the same says so too.
+  const again = linkOf(await resultOf(ask()));
+  visitor.page = await visitor.browser.open(again);
+  assert.match(visitor.words, unknown);
+});
