@@ -18,12 +18,12 @@ import {
   detailsOf,
   listOperations,
   type Operation,
-  type Parameter,
 } from "./operations.ts";
+import { ReservedParameters } from "./reserved_parameters.ts";
 import { safePattern } from "./sample.ts";
 import type { Components, PlainSchema } from "./schema.ts";
 import { checkWrittenOut } from "./written_out.ts";
-import { type Scheme, securityOf } from "./security.ts";
+import { securityOf } from "./security.ts";
 import { apiAddressOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
 import { guarded, type ImportItem, type ImportSource } from "./source.ts";
@@ -45,8 +45,9 @@ function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
   const info = Object(root.info);
   const title = shortLine(info.title ?? "API", 60);
   const { operations, left } = listOperations(document);
+  const reserved = new ReservedParameters(document);
   const details = (operation: Operation, variable: string) =>
-    detailsOf(document, operation, new Set([BODY_NAME, variable]));
+    detailsOf(document, operation, new Set([BODY_NAME, variable]), reserved);
   const items = operations.map((operation) => ({
     ...operation,
     aliases: operation.operationId ? [operation.operationId] : [],
@@ -74,10 +75,7 @@ function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
           if (other !== undefined) throw new ImportError(other);
           checkServer(document, operation, address.api);
           const used = security.open.has(operation) && service.open || service;
-          const all = details(operation, used.variable);
-          const own = used === service
-            ? withoutKeys(all, security.schemes)
-            : all;
+          const own = details(operation, used.variable);
           const { cast, ...made } = toolCode(
             operation,
             own,
@@ -98,19 +96,6 @@ function nameOf(title: string): string {
     /(?<=^|_)(?:the|apis?|openapi|swagger|v\d+|rest|http|spec|specification)(?=_|$)/g;
   const name = snakeCase(title, 40).replaceAll(usual, "");
   return name.split("_").filter(Boolean).join("_") || "api";
-}
-
-/** Leaves out the parameters in which the service sends its keys. */
-function withoutKeys(details: Details, schemes: readonly Scheme[]): Details {
-  const isKey = ({ place, name }: Parameter) =>
-    schemes.some((scheme) =>
-      "parameter" in scheme
-        ? scheme.kind === place && scheme.parameter === name
-        : place === "header" && "header" in scheme &&
-          scheme.header?.toLowerCase() === name.toLowerCase()
-    );
-  const parameters = details.parameters.filter((it) => !isKey(it));
-  return { ...details, parameters };
 }
 
 /** @throws {ImportError} if the operation is at another server */

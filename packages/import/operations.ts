@@ -6,10 +6,7 @@
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import type { ParameterStyle, StyleOptions } from "../../src/api.ts";
-import {
-  METHOD_OVERRIDE,
-  usualStyle,
-} from "../../src/authoring/parameter_style.ts";
+import { usualStyle } from "../../src/authoring/parameter_style.ts";
 import { INHERITED_NAMES } from "../../src/core/protocol/json_schema.ts";
 import {
   type ApiDocument,
@@ -19,6 +16,7 @@ import {
   shortLine,
 } from "./document.ts";
 import { camelCase, capital, snakeCase, uniqueName } from "./names.ts";
+import { ReservedParameters } from "./reserved_parameters.ts";
 import { type PlainSchema, Schemas, shortText } from "./schema.ts";
 
 /** The methods of operations that tools can call. */
@@ -182,11 +180,18 @@ export function detailsOf(
   document: ApiDocument,
   operation: Operation,
   taken: ReadonlySet<string>,
+  reserved = new ReservedParameters(document),
 ): Details {
   const schemas = new Schemas(document);
   // An absent argument of these names would be the function that is inherited.
   const names = new Set([...taken, ...INHERITED_NAMES]);
-  const parameters = parametersOf(document, operation, schemas, names);
+  const parameters = parametersOf(
+    document,
+    operation,
+    schemas,
+    names,
+    reserved,
+  );
   const body = bodyOf(document, operation, schemas);
   const answer = answerOf(document, operation);
   return { parameters, ...body && { body }, schemas, answer };
@@ -197,6 +202,7 @@ function parametersOf(
   { raw, item, path }: Operation,
   schemas: Schemas,
   names: Set<string>,
+  reserved: ReservedParameters,
 ): Parameter[] {
   const given = new Map<string, JsonObject>();
   for (const list of [item.parameters, raw.parameters]) {
@@ -210,6 +216,11 @@ function parametersOf(
   );
   const parameters: Parameter[] = [];
   for (const one of given.values()) {
+    const left = reserved.noteOn(raw, one);
+    if (left !== undefined) {
+      schemas.notes.add(left);
+      continue;
+    }
     const parameter = parameterOf(document, one, schemas, names);
     const isKnown = parameter?.place !== "path" ||
       inPath.delete(parameter.name);
@@ -221,44 +232,6 @@ function parametersOf(
     parameters.push(parameterOf(document, one, schemas, names)!);
   }
   return parameters.sort((a, b) => Number(b.required) - Number(a.required));
-}
-
-/**
- * Matches headers that the request has anyway: those that are never parameters
- * (OpenAPI, Parameter Object), that frame it, or that concern one connection.
- */
-const SENT_ANYWAY =
-  /^(?:accept|authorization|content-type|connection|content-length|expect|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
-
-/**
- * Matches headers by which services tell who sends a request, from which page,
- * or to which address.
- */
-const OF_THE_SENDER =
-  /^(?:cookie|forwarded|origin|referer|via|sec-.*|x-forwarded-.*|x-(?:original|rewrite|override)-(?:host|url|uri|path|method)|x-(?:http-)?host(?:-override)?|(?:true-|fastly-|x-(?:cluster-)?)?client-ip|cf-connecting-ip|x-(?:real|remote)-(?:ip|addr)|(?:x-)?remote-user)$/i;
-
-/**
- * Notes a parameter that the model must not choose. Returns false for any other.
- *
- * @throws {ImportError} if the operation needs it, and the request lacks it
- */
-function isNotTheModels(
-  name: string,
-  place: string,
-  required: boolean,
-  { notes }: Schemas,
-): boolean {
-  const isHeader = place === "header";
-  const isSent = isHeader && SENT_ANYWAY.test(name);
-  const isLeft = isSent || isHeader && OF_THE_SENDER.test(name) ||
-    place !== "path" && METHOD_OVERRIDE.test(name);
-  if (!isLeft) return false;
-  const what = isHeader ? `header ${name}` : `parameter ${shortLine(name)}`;
-  if (required && !isSent) {
-    throw new ImportError(`It needs the ${what}, which is not the model's.`);
-  }
-  notes.add(`leaves out the ${what}, which is not the model's`);
-  return true;
 }
 
 const STYLES =
@@ -285,7 +258,6 @@ function parameterOf(
   if (place === "header" && !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
     throw new ImportError(`${shortLine(name)} cannot be the name of a header.`);
   }
-  if (isNotTheModels(name, `${place}`, required, schemas)) return undefined;
   if (one.deprecated === true && !required) return undefined;
   const [type, media] = Object.entries(Object(content))[0] ?? [];
   const schema = schemas.plain(

@@ -662,3 +662,97 @@ Deno.test("an operation that needs a header that each request has anyway is not 
   );
   assert.match(tool!, /run: \(\{ body \}/);
 });
+
+const SCHEMES = {
+  key: { type: "apiKey", in: "header", name: "X-API-Key" },
+  query: { type: "apiKey", in: "query", name: "Token" },
+  cookie: { type: "apiKey", in: "cookie", name: "sid" },
+  bearer: { type: "http", scheme: "bearer" },
+};
+
+for (
+  const [words, security, parameter, note] of [
+    ["a header", [{ key: [] }], { name: "x-api-key" }, "header x-api-key"],
+    ["the query", [{ query: [] }], {
+      name: "token",
+      in: "query",
+    }, "parameter token"],
+    ["a cookie", [{ cookie: [] }], {
+      name: "SID",
+      in: "cookie",
+    }, "parameter SID"],
+    [
+      "the header of all cookies",
+      [{ cookie: [] }],
+      { name: "Cookie" },
+      "header Cookie",
+    ],
+    ["another way to sign in", [{ bearer: [] }, { key: [] }], {
+      name: "X-API-KEY",
+    }, "header X-API-KEY"],
+    ["OAuth, by its name", [{ bearer: [] }], {
+      name: "access_token",
+      in: "query",
+    }, "parameter access_token"],
+    ["OAuth, by its description", [{ bearer: [] }], {
+      name: "token",
+      description: "Authentication token. Requires scope: `chat:write`",
+    }, "header token"],
+  ] as const
+) {
+  Deno.test(`a key in ${words} is no argument of a tool, though it is a parameter too`, async () => {
+    const { said, tool } = await importedKey(security, parameter);
+    assert(
+      said.includes(`Note: POST /a leaves out the ${note}, which is a key\n`),
+      said,
+    );
+    assert.match(tool!, /run: \(\{ more \}/);
+  });
+}
+
+/** Imports one operation that needs one more parameter. */
+async function importedKey(security: readonly unknown[], parameter: unknown) {
+  const { query: _, ...others } = SCHEMES;
+  const securitySchemes = security.some((it) => "query" in Object(it))
+    ? SCHEMES
+    : others;
+  const more = { ...KINDS, name: "more" };
+  const parameters = [{ ...KINDS, required: true, ...Object(parameter) }, more];
+  await using trial = await Trial.start();
+  const { said } = await trial.import(
+    documentOf({
+      "/a": { post: { operationId: "a", parameters, security } },
+      "/b": { get: { operationId: "b", security } },
+    }, { components: { securitySchemes } }),
+  );
+  const isMade = (await trial.files("tools")).includes("a.ts");
+  return { said, tool: isMade ? await trial.read("tools/a.ts") : undefined };
+}
+
+for (
+  const [words, security] of [
+    ["another scheme", [{ bearer: [] }]],
+    ["no scheme", []],
+  ] as const
+) {
+  Deno.test(`an operation that needs a key but names ${words} is left out, and without that need loses the argument`, async () => {
+    const { said, tool } = await importedKey(security, { name: "x-api-key" });
+    assert.match(
+      said,
+      /POST \/a is left out: It needs the header x-api-key, which is a key: name its scheme in the security there\./,
+    );
+    assert.equal(tool, undefined);
+    const optional = { name: "x-api-key", required: false };
+    const kept = await importedKey(security, optional);
+    assert.match(kept.said, /leaves out the header x-api-key, which is a key/);
+    assert.match(kept.tool!, /run: \(\{ more \}/);
+  });
+}
+
+Deno.test("a token that is no key, and one where no one signs in, is an argument", async () => {
+  const [security] = [[{ bearer: [] }]];
+  const page = { name: "token", in: "query", description: "Of the next page." };
+  assert.match((await importedKey(security, page)).tool!, /\{ token, more \}/);
+  const named = { name: "api_key", in: "query" };
+  assert.match((await importedKey([], named)).tool!, /\{ apiKey, more \}/);
+});
