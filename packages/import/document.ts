@@ -11,7 +11,7 @@ import { readAtMost } from "../../src/core/net/body_bytes.ts";
 import { UNPRINTABLE } from "../../src/core/log/log_line.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
 import { messageOf } from "../../src/core/thrown.ts";
-import { Failure } from "../call/failure.ts";
+import { Failure, usageFailure } from "../call/failure.ts";
 import { CreateError } from "../create/files.ts";
 
 /** The reason why a source, or a part of it, does not become tools. */
@@ -33,12 +33,39 @@ const MAX_DEPTH = 200;
 /** The time limit for fetching a document. */
 const TIMEOUT_MILLISECONDS = 60_000;
 
+/**
+ * The number of parts of any document that all its tools together may read. A
+ * part that several tools refer to counts once for each.
+ */
+const MAX_PARTS = 600_000;
+
+/** The number of characters of a document that add one more part. */
+const CHARACTERS_OF_PART = 4;
+
 /** A document, with its references unresolved. */
 export interface ApiDocument {
   /** The whole document: OpenAPI 3, or a JSON Schema with definitions. */
   root: JsonObject;
   /** The URL of the document, against which relative servers are resolved. */
   address?: URL;
+  /** The number of parts that its tools may still read; unlimited without it. */
+  parts?: { left: number };
+}
+
+/**
+ * Counts parts of a document that a tool reads.
+ *
+ * @throws {Failure} for too many: no item alone is at fault
+ */
+export function countParts(
+  { parts }: Pick<ApiDocument, "parts">,
+  count: number,
+): void {
+  if (parts === undefined || (parts.left -= count) >= 0) return;
+  throw usageFailure(
+    "Its operations repeat too many parts of the document to look at them " +
+      "all: name a few with --pick.",
+  );
 }
 
 /**
@@ -159,7 +186,8 @@ export async function parseOpenApi(
       `${source} has no paths: there is nothing to import.`,
     );
   }
-  return { root, ...address && { address } };
+  const left = MAX_PARTS + Math.floor(text.length / CHARACTERS_OF_PART);
+  return { root, ...address && { address }, parts: { left } };
 }
 
 function parseText(text: string, source: string): JsonObject {

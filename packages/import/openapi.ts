@@ -48,12 +48,15 @@ function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
   const reserved = new ReservedParameters(document);
   const details = (operation: Operation, variable: string) =>
     detailsOf(document, operation, new Set([BODY_NAME, variable]), reserved);
-  const items = operations.map((operation) => ({
-    ...operation,
-    aliases: operation.operationId ? [operation.operationId] : [],
-    tokens: () => tokensOf(operation, details(operation, "")),
-    operation,
-  }));
+  const items = operations.map((operation) => {
+    let known: number | undefined;
+    return {
+      ...operation,
+      aliases: operation.operationId ? [operation.operationId] : [],
+      tokens: () => known ??= tokensOf(operation, details(operation, "")),
+      operation,
+    };
+  });
   const address = attempt(() => apiAddressOf(document, root.servers))?.api;
   return {
     title: `${title} ${shortLine(info.version ?? "", 20)}`.trim(),

@@ -11,12 +11,14 @@ import { INHERITED_NAMES } from "../../src/core/protocol/json_schema.ts";
 import {
   type ApiDocument,
   attempt,
+  countParts,
   ImportError,
   resolveReference,
   shortLine,
 } from "./document.ts";
 import { camelCase, capital, snakeCase, uniqueName } from "./names.ts";
 import { ReservedParameters } from "./reserved_parameters.ts";
+import { lengthAsJson } from "./sample.ts";
 import { type PlainSchema, Schemas, shortText } from "./schema.ts";
 
 /** The methods of operations that tools can call. */
@@ -206,7 +208,9 @@ function parametersOf(
 ): Parameter[] {
   const given = new Map<string, JsonObject>();
   for (const list of [item.parameters, raw.parameters]) {
-    for (const entry of Array.isArray(list) ? list : []) {
+    const entries: unknown[] = Array.isArray(list) ? list : [];
+    countParts(document, entries.length);
+    for (const entry of entries) {
       const one = resolveReference(document, entry);
       if (isObject(one)) given.set(`${one.in} ${one.name}`, one);
     }
@@ -411,8 +415,10 @@ function answerOf(
   { raw, method }: Operation,
 ): unknown {
   for (const [status, given] of Object.entries(Object(raw.responses))) {
+    countParts(document, 1);
     if (!/^2/.test(status)) continue;
     const content = Object(found(document, given)?.content);
+    countParts(document, Object.keys(content).length);
     const files = Object.entries(content).map(([type, media]) => {
       const schema = found(document, Object(found(document, media)).schema);
       const { format, type: kind } = Object(schema);
@@ -429,7 +435,7 @@ function answerOf(
     const example = media?.example ?? firstExample(document, media?.examples) ??
       found(document, media?.schema)?.example;
     const isShort = typeof example === "object" && example !== null &&
-      JSON.stringify(example).length <= 400;
+      lengthAsJson(example) <= 400;
     if (isShort) return example;
   }
   return { ok: true };

@@ -39,8 +39,8 @@ export function sampleOf(
     return sampleOf(components.get(ref) ?? {}, options, depth + 1);
   }
   const isUsable = (value: unknown) =>
-    value !== undefined && value !== null && fits(value, schema, options) &&
-    JSON.stringify(value).length < 1000;
+    value !== undefined && value !== null && lengthAsJson(value) < 1000 &&
+    fits(value, schema, options);
   if (isUsable(example)) return example;
   if (values !== undefined) return values[0];
   if (isUsable(defaultValue)) return defaultValue;
@@ -56,7 +56,7 @@ export function sampleOf(
   }
   switch (type) {
     case "string":
-      return textSample(schema);
+      return countedText(textSample(schema), options);
     case "integer":
     case "number":
       return numberSample(schema);
@@ -71,6 +71,28 @@ export function sampleOf(
     default:
       return "value";
   }
+}
+
+/** The number of characters of a text that count as one more value. */
+const CHARACTERS_OF_VALUE = 100;
+
+/** Counts a text as values. Returns a short one instead if no more may come. */
+function countedText(text: string, options: SampleOptions): string {
+  options.left! -= Math.floor(text.length / CHARACTERS_OF_VALUE);
+  return options.left! < 0 ? "tea" : text;
+}
+
+const lengths = new WeakMap<object, number>();
+
+/**
+ * Counts the characters of a value of a document as JSON, those of an object or
+ * a list once. The escapes of a text do not count.
+ */
+export function lengthAsJson(value: unknown): number {
+  if (typeof value !== "object" || value === null) return `${value}`.length + 2;
+  const length = lengths.get(value) ?? JSON.stringify(value).length;
+  lengths.set(value, length);
+  return length;
 }
 
 /** The maximum length of a sample with optional members, as JSON. */
@@ -94,17 +116,20 @@ export function fullSampleOf(
   }
   const { properties = new Map<string, PlainSchema>(), others } = target;
   if (!isObject(made)) return made;
+  let left = MAX_FULL - JSON.stringify(made).length;
   const members = properties.size === 0 && others !== undefined
     ? new Map([["name", others === true ? {} : others]])
     : properties;
   let full = made;
   for (const name of new Set([...first, ...members.keys()])) {
     const member = members.get(name);
+    if (left < 0) break;
     if (member === undefined || Object.hasOwn(full, name)) continue;
     const value = sampleOf(member, options);
-    const more = { ...full, [name]: value };
-    const isShort = JSON.stringify(more).length <= MAX_FULL;
-    if (isShort && fits(value, member, options)) full = more;
+    const length = JSON.stringify({ [name]: value }).length;
+    if (length > left || !fits(value, member, options)) continue;
+    left -= length;
+    full = { ...full, [name]: value };
   }
   return inOrder(full, schema, options);
 }

@@ -9,6 +9,7 @@ import { METHOD_OVERRIDE } from "../../src/authoring/parameter_style.ts";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import {
   type ApiDocument,
+  countParts,
   ImportError,
   shortLine,
   targetAt,
@@ -83,13 +84,16 @@ export class Schemas {
   readonly #open = new Set<string>();
   #left = MAX_SCHEMAS;
 
-  constructor(private readonly document: Pick<ApiDocument, "root">) {}
+  constructor(
+    private readonly document: Pick<ApiDocument, "root" | "parts">,
+  ) {}
 
   /**
    * Converts a schema to the simplified form.
    * @throws {ImportError} if it cannot be read
    */
   plain(schema: unknown, depth = 0): PlainSchema {
+    countParts(this.document, 1);
     if (!isObject(schema)) return {};
     if (depth > MAX_DEPTH) {
       throw new ImportError("A schema is nested too deep.");
@@ -216,6 +220,7 @@ export class Schemas {
       ...exampleOf(schema),
     };
     const given = "const" in schema ? [schema.const] : schema.enum;
+    if (Array.isArray(given)) countParts(this.document, given.length);
     const values = Array.isArray(given)
       ? given.filter((it) =>
         ["string", "number", "boolean"].includes(typeof it)

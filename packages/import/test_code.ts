@@ -44,6 +44,9 @@ export function sampleInput(details: Details, all = false): JsonObject {
   return input;
 }
 
+/** The maximum length of the arguments of a test with optional ones, as JSON. */
+const MAX_FULL_INPUT = 5000;
+
 /**
  * Adds optional arguments and members to the arguments of a test, where a
  * sample surely matches its schema.
@@ -59,11 +62,16 @@ export function fullInput(
   isUsable = (_input: JsonObject) => true,
 ): JsonObject {
   let input = given;
+  let left = MAX_FULL_INPUT - JSON.stringify(given).length;
   for (const [name, { schema }] of declared) {
+    if (left < 0) break;
     const value = fullSampleOf(schema, { components }, first);
     if (!fits(value, schema, { components })) continue;
+    const length = JSON.stringify({ [name]: value }).length;
     const more = { ...input, [name]: value };
-    if (isUsable(more)) input = more;
+    if (length > left || !isUsable(more)) continue;
+    left -= length;
+    input = more;
   }
   return input;
 }

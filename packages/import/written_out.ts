@@ -5,6 +5,7 @@
  * @module
  */
 import { ImportError } from "./document.ts";
+import { lengthAsJson } from "./sample.ts";
 import {
   type Components,
   MAX_SCHEMAS,
@@ -22,7 +23,8 @@ const MAX_LENGTH = 400;
 /** Counts the characters of a schema that have no other limit. */
 function lengthOf({ values, pattern, defaultValue, properties }: PlainSchema) {
   const names = [...properties?.keys() ?? []];
-  return JSON.stringify([values, pattern, defaultValue, names]).length;
+  return JSON.stringify([values, pattern, names]).length +
+    lengthAsJson(defaultValue);
 }
 
 /**

@@ -756,3 +756,97 @@ Deno.test("a token that is no key, and one where no one signs in, is an argument
   const named = { name: "api_key", in: "query" };
   assert.match((await importedKey([], named)).tool!, /\{ apiKey, more \}/);
 });
+
+Deno.test("texts that have to be long make no long test", async () => {
+  const names = Array.from({ length: 3000 }, (_, at) => `a${at}`);
+  const long = { type: "string", minLength: 1e6 };
+  const properties = Object.fromEntries(names.map((name) => [name, long]));
+  const { test } = await toolOf({
+    type: "object",
+    required: names,
+    properties,
+  });
+  assert(test.length < 5e6, `${test.length}`);
+});
+
+Deno.test("a value behind a reference is printed once, not for each of its uses", async () => {
+  const example = Array.from({ length: 50_000 }, (_, at) => at);
+  const A = {
+    type: "array",
+    items: { type: "integer" },
+    example,
+    default: example,
+  };
+  const content = { "application/json": { schema: toItself } };
+  const paths = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [
+    `/${at}`,
+    { post: { requestBody: { content }, responses: { 200: { content } } } },
+  ]));
+  const text = JSON.stringify(documentOf(paths, {
+    components: { schemas: { A } },
+  }));
+  const source = openApiSource(await parseOpenApi(text, "a.json"));
+  const { stringify } = JSON;
+  let printed = 0;
+  JSON.stringify = (value: unknown) => {
+    const made = stringify(value);
+    printed += made?.length ?? 0;
+    return made;
+  };
+  try {
+    const written = source.write({ name: "b", variable: "b" }, source.items);
+    for (const item of source.items) written.tool(item, item.name);
+  } finally {
+    JSON.stringify = stringify;
+  }
+  assert(printed < 10 * text.length, `${printed} of ${text.length}`);
+});
+
+for (
+  const [words, repeated] of [
+    ["a component", { requestBody: jsonBody(toItself) }],
+    ["a path", { parameters: Array(4000).fill({ ...KINDS, name: "a" }) }],
+    ["an enum", {
+      requestBody: jsonBody({ $ref: "#/components/schemas/E" }),
+    }],
+    ["responses", {
+      responses: Object.fromEntries(
+        Array.from({ length: 4000 }, (_, at) => [`${at}`, {}]),
+      ),
+    }],
+    ["types of responses", {
+      responses: {
+        200: {
+          content: Object.fromEntries(
+            Array.from({ length: 4000 }, (_, at) => [`a/${at}`, {}]),
+          ),
+        },
+      },
+    }],
+  ] as const
+) {
+  Deno.test(`${words} that very many operations repeat ends the command, not each of them`, async () => {
+    const names = Array.from({ length: 4000 }, (_, at) => `a${at}`);
+    const text = { type: "string" };
+    const properties = Object.fromEntries(names.map((name) => [name, text]));
+    const A = { type: "object", properties };
+    const E = { enum: Array.from({ length: 4000 }, (_, at) => at) };
+    const paths = Object.fromEntries(
+      Array.from({ length: 300 }, (_, at) => [`/${at}`, {
+        $ref: "#/components/pathItems/A",
+      }]),
+    );
+    const document = documentOf(paths, {
+      components: { schemas: { A, E }, pathItems: { A: { post: repeated } } },
+    });
+    await using trial = await Trial.start();
+    const ways = words === "responses" ? [["--list"], ["--all"], []] : [[]];
+    for (const args of ways) {
+      await assert.rejects(trial.import(document, args), {
+        exitCode: 2,
+        message: /^Its operations repeat too many parts .* with --pick\.$/,
+      });
+    }
+    await trial.import(document, ["--list", "--pick", "POST /1"]);
+  });
+}
