@@ -23,14 +23,15 @@ const ENDS: Record<string, (kv: Deno.Kv, subject: string) => Promise<unknown>> =
 export interface OpenPage extends AsyncDisposable {
   subject: string;
   /** Sends its form. */
-  press(): Promise<unknown>;
+  press(): Promise<{ status: number; text: string }>;
   /** Reads what the form is to change. */
   stored(): Promise<unknown>;
 }
 
 /**
  * Checks that a form changes nothing once its person is signed out or blocked,
- * before whichever commit of its request that is.
+ * before whichever commit of its request that is. Who is signed out before
+ * anything was changed is told so.
  */
 export async function checkEndsWithSession(
   open: (kv: Deno.Kv) => Promise<OpenPage>,
@@ -52,14 +53,19 @@ export async function checkEndsWithSession(
       await using page = await open(kv);
       const before = await page.stored();
       commits = 0;
-      await page.press();
+      const { status, text } = await page.press();
       commits = -Infinity;
       const after = await page.stored();
       if (!atEnd) {
         assert.notDeepEqual(after, before);
         break;
       }
-      assert.deepEqual(after, atEnd.stored, `${how} before commit ${moment}`);
+      const when = `${how} before commit ${moment}`;
+      assert.deepEqual(after, atEnd.stored, when);
+      if (how === "signed out" && moment === 0) {
+        assert.equal(status, 403, when);
+        assert.match(text, /You are signed out/);
+      }
     }
   }
 }

@@ -106,7 +106,17 @@ export function signInGuard(
     return (transaction) => stays(unlessBlocked(transaction, { subject }));
   }
 
-  return { find, findForm, isOperator, checkAllowed, staysAllowed };
+  /**
+   * Checks that a person is still signed in, after their form has changed
+   * nothing. Otherwise the next page would only ask them to sign in.
+   *
+   * @throws {HttpError} 403
+   */
+  async function checkStays({ id }: SignedIn): Promise<void> {
+    if (!await accountSessions.find(id)) throw signedOut();
+  }
+
+  return { find, findForm, isOperator, checkAllowed, checkStays, staysAllowed };
 }
 
 /**

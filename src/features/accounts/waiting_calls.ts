@@ -60,7 +60,8 @@ export async function answerWaitingCalls(
   for (const wait of one ? [one] : await waits.listOf(subject)) {
     if (connectsAt(wait, baseUrl) !== service.name) continue;
     if (action === "accept" && !canContinue(wait, own)) continue;
-    await waits.answer(wait.id!, subject, { action }, stays);
+    const answered = await waits.answer(wait.id!, subject, { action }, stays);
+    if (!answered && one) await signedIn.checkStays(person);
   }
   await wakeWork({ person, service }, services);
 }

@@ -209,7 +209,12 @@ export function passkeyEndpoints(services: FormServices) {
       const { session, session: { subject } } = person;
       if (isForFresh) checkFresh(session, now(clock), "change passkeys");
       const stays = await signedIn.staysAllowed(person);
-      const isDone = await act(form, person, stays) !== undefined;
+      let isDone = false;
+      try {
+        isDone = await act(form, person, stays) !== undefined;
+      } finally {
+        if (!isDone) await signedIn.checkStays(person);
+      }
       if (isDone) log.audit(event, { reference: c.get("reference"), subject });
       return redirect(c, returnPaths.addressOf(form.get("back") ?? "passkeys"));
     };

@@ -148,6 +148,7 @@ export function waitEndpoints(services: AccountPageServices) {
       const action = said === "done" ? "accept" : "decline";
       const stays = await signedIn.staysAllowed(person);
       const wait = await waits.answer(id, subject, { action }, stays);
+      if (!wait) await signedIn.checkStays(person);
       // A later click does not change the first answer.
       if (wait?.answer?.action === action) {
         services.log.audit("Answered on the page of a wait", {

@@ -403,7 +403,7 @@ export function taskAnswer(
         tool: task.tool,
         answer: answer.action,
       });
-    }
+    } else await signedIn.checkStays(person);
     const given = answer?.action === "accept" ? "answered" : "declined";
     const change = isTaken ? given : "answeredBefore";
     return await redirectBack(c, returnPaths, { id, form }, { change });

@@ -10,7 +10,11 @@ import { tool, z } from "../../../src/mod.ts";
 import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
-import { checkEndsWithSession, waitsIn } from "../../kit/ended_session.ts";
+import {
+  checkEndsWithSession,
+  type OpenPage,
+  waitsIn,
+} from "../../kit/ended_session.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { kvThrough } from "../../kit/kv.ts";
 import type { Json } from "../../kit/message.ts";
@@ -422,7 +426,7 @@ Deno.test("a server without such a tool has no page of passkeys", async () => {
 /** The ways to act on a page: each opens one, and gives its press. */
 const PRESSES: Record<
   string,
-  (server: OAuthServer) => Promise<() => Promise<unknown>>
+  (server: OAuthServer) => Promise<OpenPage["press"]>
 > = {
   async "an approval without a passkey"(server) {
     const call = await clientOf(server, "2026");

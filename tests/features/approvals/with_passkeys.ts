@@ -35,10 +35,10 @@ export async function make(
   visitor: AccountVisitor,
   passkey: SoftwarePasskey,
   name = "Phone",
-): Promise<void> {
+) {
   const { challenge } = optionsIn(visitor, "/account/passkeys", "create");
   const create = await passkey.register({ ...SITE, challenge });
-  await visitor.press("/account/passkeys", { name, create });
+  return await visitor.press("/account/passkeys", { name, create });
 }
 
 /** A person with a passkey. */
