@@ -13,11 +13,12 @@ import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
 import { ImportError, shortLine } from "./document.ts";
 import {
-  camelCase,
   capital,
+  isLossy,
   literal,
   objectCode,
   snakeCase,
+  toolVariable,
   uniqueName,
 } from "./names.ts";
 import { sampleOf } from "./sample.ts";
@@ -234,9 +235,9 @@ function toolCode(
       schema: schemas.plain(schema),
       isOptional: !required.includes(member),
     }]);
-  const own = camelCase(name, "tool");
+  const own = toolVariable(name);
   const title = listed.title ?? Object(listed.annotations).title ??
-    (capital(snakeCase(id).replaceAll("_", " ")) || id);
+    (isLossy(id) ? id : capital(snakeCase(id).replaceAll("_", " ")) || id);
   const description = shortText(listed.description, MAX_DESCRIPTION);
   const { consts, notes, input, cast } = inputCode(
     new Map(members),

@@ -29,13 +29,33 @@ export const TAKEN_NAMES: ReadonlySet<string> = new Set(
 /** Matches names whose files `deno test` would run. */
 export const TEST = /(^|_)test$/;
 
-/** Splits a text into words of letters and digits. */
-function wordsOf(text: string): string[] {
+/** The Latin letters for letters that Unicode does not take apart. */
+const LATIN = new Map(
+  ("ß ss æ ae œ oe ø o đ d ð d þ th ł l ı i ħ h ŋ ng ŧ t " +
+    "а a б b в v г g д d е e ж zh з z и i к k л l м m н n о o п p р r с s т t " +
+    "у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю yu я ya і i є ye ґ g ђ dj ј j " +
+    "љ lj њ nj ћ c џ dz ѕ dz " +
+    "α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s " +
+    "ς s τ t υ y φ f χ ch ψ ps ω o").matchAll(/(\S+) (\S+)/g)
+    .map(([, letter, latin]): [string, string] => [letter, latin]),
+).set("ъ", "").set("ь", "");
+
+/** Splits a text into words in lower case, in Latin letters where possible. */
+function latinWords(text: string): string {
   return text.normalize("NFKD").replaceAll(/\p{M}/gu, "")
-    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .replaceAll(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
-    .toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+    .replaceAll(/([\p{Ll}0-9])(\p{Lu})/gu, "$1 $2")
+    .replaceAll(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1 $2")
+    .toLowerCase()
+    .replaceAll(/[^\0-\x7f]/gu, (letter) => LATIN.get(letter) ?? letter);
 }
+
+const wordsOf = (text: string) =>
+  latinWords(text).split(/[^a-z0-9]+/).filter(Boolean);
+
+/** True if a name lacks letters or digits of its text, as of Chinese ones. */
+export const isLossy = (text: string) =>
+  /(?=[^\0-\x7f])[\p{L}\p{N}]/u.test(latinWords(text)) ||
+  snakeCase(text) === "";
 
 /**
  * Converts a text to snake case (`search_mail`); empty if the text has no
@@ -57,6 +77,12 @@ export function camelCase(text: string, otherwise = "value"): string {
   const name = snakeCase(text).replaceAll(/_+[a-z0-9]/g, upper);
   if (name === "") return otherwise;
   return TAKEN_NAMES.has(name) ? `${name}${capital(otherwise)}` : name;
+}
+
+/** Makes the name of a tool's module in its test, which has a `text`. */
+export function toolVariable(name: string): string {
+  const own = camelCase(name, "tool");
+  return own === "text" ? "textTool" : own;
 }
 
 /** Capitalizes the first letter of a text. */

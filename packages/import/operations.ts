@@ -16,7 +16,7 @@ import {
   resolveReference,
   shortLine,
 } from "./document.ts";
-import { camelCase, capital, snakeCase, uniqueName } from "./names.ts";
+import { camelCase, capital, isLossy, snakeCase, uniqueName } from "./names.ts";
 import { ReservedParameters } from "./reserved_parameters.ts";
 import { lengthAsJson } from "./sample.ts";
 import { type PlainSchema, Schemas, shortText } from "./schema.ts";
@@ -124,15 +124,18 @@ function operationOf(
   const operationId = typeof raw.operationId === "string"
     ? shortLine(raw.operationId)
     : undefined;
-  const own = snakeCase(operationId ?? "");
-  const name = own || snakeCase(
+  const id = `${method.toUpperCase()} ${path}`;
+  const summary = typeof raw.summary === "string" ? raw.summary : "";
+  const plain = snakeCase(
     `${method} ${path.replaceAll(/\{([^}]*)\}/g, "by $1")}`,
   );
-  const summary = typeof raw.summary === "string" ? raw.summary : "";
-  const words = capital(name.replaceAll("_", " "));
+  const name = snakeCase(operationId ?? "") ||
+    (plain === method && snakeCase(summary) || plain);
+  const source = operationId ?? id;
+  const words = isLossy(source) ? source : capital(name.replaceAll("_", " "));
   const [tag] = Array.isArray(raw.tags) ? raw.tags : [];
   return {
-    id: `${method.toUpperCase()} ${path}`,
+    id,
     method: method.toUpperCase(),
     path,
     name: uniqueName(name, names, "_"),
@@ -269,7 +272,8 @@ function parameterOf(
       ? one.schema
       : Object(resolveReference(document, media)).schema,
   );
-  const words = shortText(one.description);
+  const said = shortText(one.description);
+  const words = isLossy(name) ? [name, said].filter(Boolean).join(": ") : said;
   const example = one.example ?? firstExample(document, one.examples);
   const usual = usualStyle(`${place}`);
   const style = STYLES.includes(`${one.style}`) ? one.style : usual;

@@ -13,7 +13,7 @@ import {
 import { plain, usualStyle } from "../../src/authoring/parameter_style.ts";
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { PACKAGE } from "../create/source.ts";
-import { camelCase, literal } from "./names.ts";
+import { literal, toolVariable } from "./names.ts";
 import type { Details, Operation } from "./operations.ts";
 import { fits, fullSampleOf, sampleOf, type SampleOptions } from "./sample.ts";
 import type { Components } from "./schema.ts";
@@ -188,7 +188,7 @@ export function testCode(
   cast: string,
 ): string {
   const { variable, isPersonal, env } = service;
-  const tool = camelCase(name, "tool");
+  const tool = toolVariable(name);
   const sentFor = (input: JsonObject) =>
     sentBy(operation.id, requestOf(details, input, service));
   const input = fullInput(

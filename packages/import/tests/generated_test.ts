@@ -1,9 +1,8 @@
 /** The tests that an import writes: each fails if its tool does something else. */
 import assert from "node:assert/strict";
-import { REPOSITORY } from "../../../tests/kit/process.ts";
 import { importTools, parseFlags } from "../mod.ts";
 import { mcpSource } from "../mcp.ts";
-import { documentOf, jsonBody, Trial } from "./kit.ts";
+import { documentOf, jsonBody, linked, runTests, Trial } from "./kit.ts";
 
 const text = { type: "string" };
 const whole = { type: "integer" };
@@ -134,39 +133,6 @@ const MUTATIONS: readonly [tool: string, from: string, to: string][] = [
   ["send_form", "form: body,", ""],
   ["empty_form", "form: body,", ""],
 ];
-
-/** Runs the tests of a module, with the package of this repository. */
-async function runTests(path: string): Promise<void> {
-  const tests: (() => Promise<void>)[] = [];
-  const { test } = Deno;
-  Object.assign(Deno, {
-    test: (_name: string, run: () => Promise<void>) => tests.push(run),
-  });
-  try {
-    await import(`file://${path}`);
-  } finally {
-    Object.assign(Deno, { test });
-  }
-  assert.equal(tests.length, 1, path);
-  await tests[0]();
-}
-
-/** Makes the files of a project import the package of this repository. */
-async function linked(trial: Trial): Promise<void> {
-  const { exports } = JSON.parse(
-    await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
-  );
-  for (const folder of ["services", "tools"]) {
-    for (const name of await trial.files(folder)) {
-      const whole = (await trial.read(`${folder}/${name}`)).replaceAll(
-        /"@tool-server\/tool-server(\/\w+)?"/g,
-        (_, entry = "") =>
-          `"${new URL(exports[`.${entry}`], REPOSITORY).href}"`,
-      );
-      await Deno.writeTextFile(`${trial.root}/${folder}/${name}`, whole);
-    }
-  }
-}
 
 let copies = 0;
 

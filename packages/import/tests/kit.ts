@@ -3,6 +3,8 @@
  *
  * @module
  */
+import assert from "node:assert/strict";
+import { REPOSITORY } from "../../../tests/kit/process.ts";
 import { parseOpenApi } from "../document.ts";
 import { importTools, parseFlags } from "../mod.ts";
 import { openApiSource } from "../openapi.ts";
@@ -121,4 +123,37 @@ export async function toolOf(
   const source = openApiSource(parsed);
   const written = source.write({ name: "b", variable: "b" }, source.items);
   return written.tool(source.items[0], "a");
+}
+
+/** Runs the tests of a module, with the package of this repository. */
+export async function runTests(path: string): Promise<void> {
+  const tests: (() => Promise<void>)[] = [];
+  const { test } = Deno;
+  Object.assign(Deno, {
+    test: (_name: string, run: () => Promise<void>) => tests.push(run),
+  });
+  try {
+    await import(`file://${path}`);
+  } finally {
+    Object.assign(Deno, { test });
+  }
+  assert.equal(tests.length, 1, path);
+  await tests[0]();
+}
+
+/** Makes the files of a project import the package of this repository. */
+export async function linked(trial: Trial): Promise<void> {
+  const { exports } = JSON.parse(
+    await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
+  );
+  for (const folder of ["services", "tools"]) {
+    for (const name of await trial.files(folder)) {
+      const whole = (await trial.read(`${folder}/${name}`)).replaceAll(
+        /"@tool-server\/tool-server(\/\w+)?"/g,
+        (_, entry = "") =>
+          `"${new URL(exports[`.${entry}`], REPOSITORY).href}"`,
+      );
+      await Deno.writeTextFile(`${trial.root}/${folder}/${name}`, whole);
+    }
+  }
 }
