@@ -28,6 +28,7 @@ import {
   type ImportItem,
   type ImportSource,
   type ServiceNames,
+  titleFor,
 } from "./source.ts";
 import { fullInput } from "./test_code.ts";
 import { APPROVAL_CODE, inputCode, type ToolArgument } from "./tool_code.ts";
@@ -99,7 +100,7 @@ export async function mcpSource(
     what: "tool",
     left: [],
     write: (names) => ({
-      service: serviceCode(names, url, title, signIn),
+      service: serviceCode(names, url, titleFor(title, names), signIn),
       notes: signIn === "key" ? [PASTED] : [],
       isPersonal: signIn !== "open",
       tool: ({ listed }, name) => toolCode(listed(), name, names),

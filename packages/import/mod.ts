@@ -281,7 +281,8 @@ async function planOf(
   terminal: ImportTerminal,
 ): Promise<Plan> {
   const { path: own, variable } = project.place(name);
-  const written = source.write({ name, variable, url }, wanted);
+  const isChosen = name !== serviceName(source.name);
+  const written = source.write({ name, variable, url, isChosen }, wanted);
   if (!project.files.has(`${name} service`) && project.has(own)) {
     throw new ImportError(`${own} is there already: add --as NAME.`);
   }

@@ -26,7 +26,12 @@ import { checkWrittenOut } from "./written_out.ts";
 import { securityOf } from "./security.ts";
 import { apiAddressOf } from "./servers.ts";
 import { serviceCode } from "./service_code.ts";
-import { guarded, type ImportItem, type ImportSource } from "./source.ts";
+import {
+  guarded,
+  type ImportItem,
+  type ImportSource,
+  titleFor,
+} from "./source.ts";
 import { testCode } from "./test_code.ts";
 import { BODY_NAME, toolArguments, toolCode } from "./tool_code.ts";
 import { descriptionOf, schemaOfFormat } from "./zod_code.ts";
@@ -68,7 +73,8 @@ function sourceOf(document: ApiDocument): ImportSource<ApiItem> {
       const chosen = picked.map(({ operation }) => operation);
       const address = apiAddressOf(document, root.servers, names.url);
       const security = securityOf(document, chosen);
-      const service = serviceCode(names, title, security, address);
+      const shown = titleFor(title, names);
+      const service = serviceCode(names, shown, security, address);
       return {
         service: service.text,
         notes: service.notes,

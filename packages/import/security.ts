@@ -28,6 +28,8 @@ export interface Security {
    * The operations that need other schemes, each with advice for the author.
    */
   others: ReadonlyMap<Operation, string>;
+  /** Notes for the author. */
+  notes: readonly string[];
 }
 
 const OTHER_SERVICE =
@@ -99,8 +101,12 @@ export function securityOf(
     if (sets.some((names) => names.length > 0 && isEnough(names))) return "own";
     return sets.some((names) => names.length === 0) ? "open" : "others";
   });
+  const isUnsaid = operations.every(({ raw }) =>
+    (raw.security ?? document.root.security) === undefined
+  );
   return {
     schemes,
+    notes: isUnsaid ? [noSecurity(known)] : [],
     scopes: [...new Set(scopes)].sort(),
     open: new Set(kinds.get("open")),
     others: new Map(
@@ -122,6 +128,16 @@ export function securityOf(
       }),
     ),
   };
+}
+
+/** Says that a document may have forgotten to say how to sign in. */
+function noSecurity(known: ReadonlyMap<string, Scheme>): string {
+  const names = [...known.keys()].slice(0, 3).map((it) => shortLine(it, 40));
+  const what = names.length > 0
+    ? `defines ${names.join(", ")}, but no operation asks for it`
+    : "does not say how to sign in";
+  return `The document ${what}: calls go without a key. If the API wants one, ` +
+    "add security to the document, and import it again.";
 }
 
 const securitySchemesOf = ({ root }: ApiDocument) =>

@@ -70,7 +70,7 @@ const NOTES = new Map<string, string>([
 export function serviceCode(
   names: ServiceNames,
   title: string,
-  { schemes, scopes, open }: Security,
+  { schemes, scopes, open, notes }: Security,
   address: ServerAddress,
 ): ServiceCode {
   const { variable } = names;
@@ -108,6 +108,7 @@ export function serviceCode(
     ...other && { open: other },
     notes: [
       ...address.notes,
+      ...notes,
       ...schemes.flatMap((it) => tokenNote(it, address.api)),
       ...schemes.flatMap(({ kind }) => NOTES.get(kind) ?? []),
       ...keys

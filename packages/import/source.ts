@@ -36,7 +36,13 @@ export interface ServiceNames {
   variable: string;
   /** The URL of the API, instead of the one in the document. */
   url?: string;
+  /** True if the author has chosen the name, as of the second of one title. */
+  isChosen?: boolean;
 }
+
+/** Makes the title of a service for people, who may see others of the same. */
+export const titleFor = (title: string, { name, isChosen }: ServiceNames) =>
+  isChosen ? `${title} (${name})` : title;
 
 /** The files of one tool, without their first line, unformatted. */
 export interface ToolFiles {

@@ -123,6 +123,17 @@ Deno.test("the tools of an MCP server are listed without a group, also if it has
   assert.equal(title, "Tracker, an MCP server");
 });
 
+Deno.test("people tell two imports of one MCP server apart by the name of --as", async () => {
+  await using trial = await Trial.start();
+  await run(trial, [CREATE], "--all");
+  await run(trial, [CREATE], "--all", "--as", "other");
+  assert.match(await trial.read("services/tracker.ts"), /title: "Tracker",/);
+  assert.match(
+    await trial.read("services/other.ts"),
+    /title: "Tracker \(other\)",/,
+  );
+});
+
 Deno.test("a tool has the name that it has at the server in its test too", async () => {
   await using trial = await Trial.start();
   const tools = ["__proto__", "a-b"].map((name) => ({ ...CREATE, name }));

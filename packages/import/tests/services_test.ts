@@ -378,12 +378,79 @@ Deno.test("a document that is open to all has one service, without a key", async
     "/status": { get: { operationId: "getStatus", security: [] } },
   }, { ...KEYED });
   await using trial = await Trial.start();
-  await trial.import(document);
+  const { said } = await trial.import(document);
+  assert.doesNotMatch(said, /without a key/);
   const service = await trial.read("services/tea_shop.ts");
   assert.deepEqual(service.match(/export const \w+/g), [
     "export const teaShop",
   ]);
   assert.doesNotMatch(service, /KEY/);
+});
+
+Deno.test("a document without any security has a service without a key, and import says so", async () => {
+  for (
+    const [securitySchemes, words] of [
+      [{}, "does not say how to sign in"],
+      [
+        { key: BEARER, app: HEADER },
+        "defines key, app, but no operation asks for it",
+      ],
+    ] as const
+  ) {
+    await using trial = await Trial.start();
+    const paths = { "/teas": { get: { operationId: "listTeas" } } };
+    const components = { securitySchemes };
+    const { said } = await trial.import(documentOf(paths, { components }));
+    assert(
+      said.includes(
+        `Note: The document ${words}: calls go without a key. If the API ` +
+          "wants one, add security to the document, and import it again.\n",
+      ),
+      said,
+    );
+    assert.equal(
+      (await trial.read("services/tea_shop.ts")).replace(/^.*\n/, ""),
+      `import { service, z } from "@tool-server/tool-server";
+import { httpApi } from "@tool-server/tool-server/api";
+
+export const teaShop = service({
+  name: "tea_shop",
+  settings: {
+    TEA_SHOP_URL: z.url().default("https://api.example.com/v1").describe(
+      "The address of Tea Shop API.",
+    ),
+  },
+  start: ({ settings }) =>
+    httpApi({
+      name: "tea_shop",
+      title: "Tea Shop API",
+      api: settings.TEA_SHOP_URL,
+    }),
+});
+`,
+    );
+  }
+});
+
+Deno.test("people tell two imports of one document apart by the name of --as", async () => {
+  for (const security of [[], [{ key: [] }]]) {
+    await using trial = await Trial.start();
+    const document = documentOf({
+      "/teas": { get: { operationId: "listTeas" } },
+    }, { ...KEYED, security });
+    await trial.import(document);
+    await trial.import(document, ["--all", "--as", "tea_eu"]);
+    const [first, second] = await Promise.all(
+      ["tea_shop", "tea_eu"].map((it) => trial.read(`services/${it}.ts`)),
+    );
+    assert.match(first, /title: "Tea Shop API",/);
+    assert.match(second, /title: "Tea Shop API \(tea_eu\)",/);
+    for (const name of ["tea_shop", "tea_eu"]) {
+      const args = ["--as", name, "--check"];
+      const { said } = await trial.import(document, args);
+      assert.equal(said, "Nothing has changed.");
+    }
+  }
 });
 
 for (
@@ -437,7 +504,8 @@ Deno.test("import into a clone writes below src, with the clone's own modules", 
   const name = "@tool-server/tool-server";
   await Deno.writeTextFile(`${trial.root}/deno.json`, JSON.stringify({ name }));
   const paths = { "/teas": { get: { operationId: "listTeas" } } };
-  const { said } = await trial.import(documentOf(paths));
+  const document = documentOf(paths, { security: [] });
+  const { said } = await trial.import(document);
   assert.match(said, /\nMade src\/tools\/list_teas\.ts\n/);
   for (
     const [file, imports] of Object.entries({
@@ -459,6 +527,6 @@ Deno.test("import into a clone writes below src, with the clone's own modules", 
     const found = [...text.matchAll(/ from "(.*)";/g)].map(([, from]) => from);
     assert.deepEqual(found, imports, file);
   }
-  const again = await trial.import(documentOf(paths), ["--check"]);
+  const again = await trial.import(document, ["--check"]);
   assert.equal(again.said, "Nothing has changed.");
 });
