@@ -198,11 +198,19 @@ function parseText(text: string, source: string): JsonObject {
       : yaml.load(text, { schema: yaml.JSON_SCHEMA });
   } catch (error) {
     const reason = messageOf(error).split("\n")[0].slice(0, 200);
-    throw new ImportError(`${source} is neither JSON nor YAML: ${reason}`);
+    throw new ImportError(
+      `${source} is neither JSON nor YAML: ${reason}.${serverAdvice(source)}`,
+    );
   }
   if (isObject(parsed)) return parsed;
-  throw new ImportError(`${source} is no OpenAPI document.`);
+  throw new ImportError(
+    `${source} is no OpenAPI document.${serverAdvice(source)}`,
+  );
 }
+
+/** Tells the author of an address how an MCP server is imported. */
+const serverAdvice = (source: string) =>
+  /^https?:/i.test(source) ? " The address of an MCP server ends in /mcp." : "";
 
 /**
  * Checks that a document does not have too many values, or too many levels.

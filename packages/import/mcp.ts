@@ -98,6 +98,7 @@ export async function mcpSource(
     address: url,
     items,
     what: "tool",
+    isServer: true,
     left: [],
     write: (names) => ({
       service: serviceCode(names, url, titleFor(title, names), signIn),

@@ -13,6 +13,7 @@ import { Exit, Failure, usageFailure } from "../call/failure.ts";
 import { reserveProject } from "../create/files.ts";
 import { countText } from "../doctor/list_cost.ts";
 import { ImportError } from "./document.ts";
+import { withFullStop } from "./operations.ts";
 import {
   diffOf,
   hasApproval,
@@ -33,6 +34,7 @@ import {
   toggleItems,
 } from "./picks.ts";
 import { ImportProject, sayAnotherSource, TEST_OF } from "./project.ts";
+import { givenAddress } from "./servers.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
 
 const USAGE = `Usage: import SOURCE [--pick PATTERN … | --all] [--as NAME]
@@ -79,11 +81,14 @@ export function parseFlags(args: readonly string[]): Flags {
   );
   for (const [one, other] of [["list", "check"], ["take", "keep"]] as const) {
     if (!values[one] || !values[other]) continue;
-    throw usageFailure(`Choose one of --${one} and --${other}`);
+    throw usageFailure(`Choose one of --${one} and --${other}.`);
   }
   if (source === undefined) throw usageFailure(USAGE);
   if (more.length === 0) return { ...values, source };
-  throw usageFailure(`Not understood: ${more.join(" ")}\n${USAGE}`);
+  const quotes = values.pick
+    ? ' A pattern with spaces is in quotes: --pick "GET /invoices*".'
+    : "";
+  throw usageFailure(`Not understood: ${more.join(" ")}.${quotes}\n${USAGE}`);
 }
 
 /** The part of a terminal that the command needs. A test passes its own. */
@@ -113,9 +118,7 @@ export async function importTools(
   await using _reserved = isReading ? undefined : await reserveProject(root);
   const project = await ImportProject.open(root, flags.list);
   if (!isReading) await project.removeUnfinished();
-  // The query is omitted: a key in it would be written into the file.
-  const bare = flags.url?.replace(/[?#].*/s, "");
-  const given = bare && (URL.parse(bare)?.href ?? bare).replace(/\/$/, "");
+  const given = flags.url && givenAddress(flags.url, opened, terminal.print);
   const before = flags.as === undefined
     ? project.serviceOf(opened.name, given ?? opened.address, isReading)
     : project.files.get(`${serviceName(flags.as)} service`);
@@ -151,7 +154,7 @@ export async function importTools(
     throw usageFailure(
       flags.check
         ? `Nothing was imported as ${name}: add --as NAME, if it has another.`
-        : "Nothing was picked.",
+        : "Nothing was picked, and nothing was written.",
     );
   }
   const plan = await planOf(source, project, { name, url }, wanted, terminal);
@@ -177,7 +180,11 @@ export async function importTools(
       absent.length;
     return report(plan, lost, terminal);
   }
-  if (made.length === 0) throw new ImportError("No tool can be made of these.");
+  if (made.length === 0) {
+    throw new ImportError(
+      "Nothing was written: no tool can be made of what was picked.",
+    );
+  }
   const isDecided = flags.take || flags.keep;
   const picked = isDecided && flags.pick ? more : undefined;
   const isOpen = await apply(plan, project, flags, terminal, picked);
@@ -460,7 +467,10 @@ export async function main(args: readonly string[]): Promise<number> {
     const isCheck = args.includes("--check");
     const isKnown = error instanceof Failure || isSystemError(error);
     if (!isKnown && !isCheck) throw error;
-    console.error(terminalSafe(isKnown ? error.message : Deno.inspect(error)));
+    const words = isKnown ? error.message : Deno.inspect(error);
+    console.error(
+      terminalSafe(words.includes("\n") ? words : withFullStop(words)),
+    );
     if (isCheck) return 2;
     return error instanceof Failure ? error.exitCode : Exit.failed;
   }

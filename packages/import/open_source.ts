@@ -46,7 +46,11 @@ export async function openSource(
         "they would be written into a file. A key goes into --token.",
     );
   }
-  if (token !== undefined) throw usageFailure("--token is for an MCP server");
+  if (token !== undefined) {
+    throw usageFailure(
+      "--token is for an MCP server, whose address ends in /mcp.",
+    );
+  }
   const { text, address } = await readSource(source);
   return openApiSource(await parseOpenApi(text, source, address));
 }

@@ -256,13 +256,20 @@ export class ImportProject {
       const { success, stderr } = await new Deno.Command(Deno.execPath(), {
         args: ["fmt", "--quiet", "--config", "deno.json", ...paths],
         cwd: this.root,
+        env: { NO_COLOR: "1", RUST_BACKTRACE: "0" },
         stdout: "null",
         signal: AbortSignal.timeout(120_000),
       }).output();
       if (!success) {
-        const words = new TextDecoder().decode(stderr).slice(0, 500) ||
-          "it takes too long.";
-        throw new CreateError(`The files cannot be formatted: ${words}`);
+        const [, words = "it takes too long"] =
+          /^error: ([^]*?)(?:\n\n(?:Stack|$)|$)/m.exec(
+            new TextDecoder().decode(stderr),
+          ) ?? [];
+        throw new CreateError(
+          `The files cannot be formatted: ${
+            words.slice(0, 500).replaceAll(/\s+/g, " ").replace(/\.$/, "")
+          }.`,
+        );
       }
       return await Promise.all(files.map(async (file, index) => {
         const text = await Deno.readTextFile(paths[index]);

@@ -6,6 +6,7 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isPublicAddress } from "../../src/core/auth/clients/fetch_bounds.ts";
 import { isLoopback } from "../../src/core/net/url.ts";
+import { usageFailure } from "../call/failure.ts";
 import { type ApiDocument, ImportError, shortLine } from "./document.ts";
 import { snakeCase, uniqueName } from "./names.ts";
 
@@ -48,6 +49,35 @@ export const notAnApiAddress = (address: string) =>
   );
 
 /**
+ * Reads an author's `--url`. The query is omitted: a key in it would be written
+ * into a file.
+ *
+ * @throws {Failure} if no API can be there
+ */
+export function givenAddress(
+  given: string,
+  { isServer }: { isServer?: boolean },
+  note: (words: string) => void,
+): string {
+  if (isServer) {
+    throw usageFailure("--url is for a document: an MCP server is at SOURCE.");
+  }
+  const bare = given.replace(/[?#].*/s, "");
+  const url = URL.parse(bare);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    const shown = bare.replace(/\/\/[^/]*@/, "//");
+    throw usageFailure(
+      "--url must be the address of an API, as https://api.example.com/v1, " +
+        `without a name or password: got ${JSON.stringify(shown)}.`,
+    );
+  }
+  if (bare !== given) {
+    note(`Note: Of --url, ${url.href} is used, without the rest.`);
+  }
+  return url.href.replace(/\/$/, "");
+}
+
+/**
  * Finds the URL of an API.
  *
  * @param given replaces the URL in the document
@@ -78,7 +108,8 @@ export function apiAddressOf(
   const isInsecure = url.protocol === "http:" && !isLoopback(url);
   if (isInsecure) {
     url.protocol = "https:";
-    notes.push(`The document says http: ${url.origin} is used, with https.`);
+    const who = given === undefined ? "The document" : "--url";
+    notes.push(`${who} says http: ${url.origin} is used, with https.`);
   }
   if (given === undefined && list.length > 1) {
     const others = list.slice(1, 4).map((it) => shortLine(it.url, 100)).join(

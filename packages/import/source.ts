@@ -59,6 +59,8 @@ export interface ImportSource<I extends ImportItem = ImportItem> {
   name: string;
   /** The address of the API or server, if the source has it. */
   address?: string;
+  /** True for an MCP server. */
+  isServer?: boolean;
   items: readonly I[];
   /** The word for an item of the source; `operation` by default. */
   what?: string;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { reserveProject } from "../../create/files.ts";
+import { parseOpenApi } from "../document.ts";
 import { main } from "../mod.ts";
 import { documentOf, jsonBody, KEYED, Trial } from "./kit.ts";
 
@@ -777,7 +778,7 @@ Deno.test("import takes nothing that no one has chosen", async () => {
   // Nothing is ticked, and Enter is pressed.
   await assert.rejects(trial.import(many(41), [], [""]), {
     exitCode: 2,
-    message: "Nothing was picked.",
+    message: "Nothing was picked, and nothing was written.",
   });
   await assert.rejects(trial.files("tools"));
 });
@@ -1049,14 +1050,76 @@ Deno.test("--check says with 2 that it has a fault of its own", async () => {
   }
 });
 
+Deno.test("import refuses a --url at which no API can be, and says what it uses of others", async () => {
+  await using trial = await Trial.start();
+  for (
+    const url of ["nope", "api.example.com/v1", "ftp://a.example", "/v1"]
+      .concat("https://ada:secret@a.example?key=secret", "javascript:alert(1)")
+  ) {
+    for (const more of ["--all", "--list", "--check"]) {
+      await assert.rejects(trial.import(TEA, [more, "--url", url]), {
+        exitCode: 2,
+        message: "--url must be the address of an API, as " +
+          "https://api.example.com/v1, without a name or password: got " +
+          `${
+            JSON.stringify(url.replace("ada:secret@", "").replace(/\?.*/, ""))
+          }.`,
+      });
+    }
+  }
+  const { said } = await trial.import(TEA, [
+    "--all",
+    "--url",
+    "http://tea.example/v1/?key=a-secret#part",
+  ]);
+  assert.match(
+    said,
+    /^Note: Of --url, http:\/\/tea\.example\/v1\/ is used, without the rest\.$/m,
+  );
+  assert.match(
+    said,
+    /^Note: --url says http: https:\/\/tea\.example is used, with https\.$/m,
+  );
+  assert.doesNotMatch(said, /a-secret/);
+});
+
+Deno.test("import ends in one sentence where it cannot format, read or understand", async () => {
+  await using trial = await Trial.start();
+  await trial.remove("deno.json");
+  await assert.rejects(trial.import(TEA), {
+    exitCode: 1,
+    message:
+      /^The files cannot be formatted: Error reading config file '[^\n]*\.$/,
+  });
+  const page = "<html>\n<p>a: b: c</p>";
+  for (const text of [page, "a page"]) {
+    await assert.rejects(parseOpenApi(text, "https://a.example"), {
+      message:
+        /^https:\/\/a\.example is (?:neither JSON nor YAML: [^\n]+|no OpenAPI document)\. The address of an MCP server ends in \/mcp\.$/,
+    });
+    await assert.rejects(parseOpenApi(text, "a.yaml"), {
+      message:
+        /^a\.yaml is (?:neither JSON nor YAML: [^\n]+|no OpenAPI document)\.$/,
+    });
+  }
+  const said = await complaintsOf(async () => {
+    assert.equal(await main([`${trial.root}/none.json`, "--token"]), 2);
+  });
+  assert.match(said, /^--token needs a value\.$/m);
+});
+
 Deno.test("import refuses a command line that is wrong, with the nearest flag and exit code 2", async (t) => {
   for (
     const [args, words] of [
       [["--pik", "a", "b"], /^There is no --pik\. Did you mean --pick\?/],
       [["--all=yes", "b"], /^There is no --all/],
       [["a", "--pick="], /^--pick needs a value/],
-      [["a", "b"], /^Not understood: b\n.*--pick PATTERN … \| --all\]/],
-      [["a", "--take", "--keep"], /^Choose one of --take and --keep/],
+      [["a", "b"], /^Not understood: b\.\n.*--pick PATTERN … \| --all\]/],
+      [
+        ["a", "--pick", "POST", "/b"],
+        /^Not understood: \/b\. A pattern with spaces is in quotes: --pick "GET/,
+      ],
+      [["a", "--take", "--keep"], /^Choose one of --take and --keep\.$/],
       [["a", "--list", "--check"], /^Choose one of --list and --check/],
       [[], /^Usage: import SOURCE/],
     ] as const

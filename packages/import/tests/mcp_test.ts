@@ -134,6 +134,14 @@ Deno.test("people tell two imports of one MCP server apart by the name of --as",
   );
 });
 
+Deno.test("an MCP server has no other address", async () => {
+  await using trial = await Trial.start();
+  await assert.rejects(run(trial, [CREATE], "--all", "--url", URL), {
+    exitCode: 2,
+    message: "--url is for a document: an MCP server is at SOURCE.",
+  });
+});
+
 Deno.test("a tool has the name that it has at the server in its test too", async () => {
   await using trial = await Trial.start();
   const tools = ["__proto__", "a-b"].map((name) => ({ ...CREATE, name }));
@@ -341,7 +349,7 @@ Deno.test("--token is sent to the MCP server whose tools are read, and refused f
   assert.deepEqual([...seen].sort(), ["Bearer a-token", null].sort());
   await assert.rejects(
     openSource("api.yaml", { token: "a-token" }),
-    /--token is for an MCP server/,
+    /--token is for an MCP server, whose address ends in \/mcp\./,
   );
 });
 

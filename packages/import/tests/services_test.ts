@@ -465,7 +465,7 @@ for (
 ) {
   Deno.test(`${words} at once cannot be sent, and nothing is written`, async () => {
     await assert.rejects(imported(schemes), {
-      message: "No tool can be made of these.",
+      message: "Nothing was written: no tool can be made of what was picked.",
     });
   });
 }
