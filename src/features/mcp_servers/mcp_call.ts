@@ -21,9 +21,10 @@ import {
   MAX_TOOL_ANSWER_BYTES,
   type ResponseMemory,
 } from "../../core/net/bounded_answer.ts";
-import { RpcCode } from "../../core/errors.ts";
+import { HttpError, RpcCode } from "../../core/errors.ts";
 import { STATELESS_REVISION } from "../../core/protocol/revisions.ts";
 import { MAX_BODY_VALUES } from "../../core/protocol/messages.ts";
+import { isInstance } from "../../core/thrown.ts";
 import { CallContext } from "../../core/mcp/exchange/call_context.ts";
 import { type GivenKeys, givenTo } from "../../core/mcp/exchange/given_keys.ts";
 import { countHeldBytes } from "../../core/mcp/exchange/held_answers.ts";
@@ -218,7 +219,8 @@ class Call {
     const response = await send(request.url, init).catch((error) => {
       throw this.#isBegun ? mayHaveSucceeded(error) : error;
     });
-    this.#isTaken ||= this.#isSent && response.ok;
+    // 202 is the answer to a notification, such as that the call is cancelled.
+    this.#isTaken ||= this.#isSent && response.ok && response.status !== 202;
     const refusal = await this.#refusalOfAccount(response);
     if (refusal === undefined) return this.#counted(response);
     await response.body?.cancel();
@@ -295,6 +297,12 @@ class Call {
    */
   inWords(error: unknown): unknown {
     if (error instanceof ToolError) return error;
+    // A failure of this server, such as that its database does not answer.
+    if (isInstance(error, HttpError)) {
+      return this.#isTaken
+        ? this.failure("was called, but its answer was lost here")
+        : error;
+    }
     if (error instanceof DOMException && error.name === "AbortError") {
       return this.failure("has cancelled the call", { cause: error });
     }
