@@ -18,6 +18,7 @@ import {
   isTransient,
   Operations,
   PAUSE_MILLISECONDS,
+  secondOf,
   TRIES,
 } from "./operations.ts";
 import { fenceKey, givenUpKey, reachabilityKey } from "./keys.ts";
@@ -271,6 +272,8 @@ export class Database extends Reader {
   /** Fires when the database is about to be closed. */
   readonly closing = this.#close.signal;
   readonly #polls: Polls;
+  readonly #begunSeconds: number;
+  readonly #begunMilliseconds = performance.now();
 
   constructor(kv: Kv, {
     clock = systemClock,
@@ -289,6 +292,7 @@ export class Database extends Reader {
     operations.onBack = () => this.background(() => fence.settle());
     fence.onOwed = () =>
       this.background(() => fence.settleEventually(this.closing));
+    this.#begunSeconds = this.now();
     this.isRemote = isRemote;
     this.#commits = new Commits(kv, operations, fence, clock);
     this.#polls = new Polls(
@@ -379,8 +383,11 @@ export class Database extends Reader {
    */
   async mayRepeat({ mark }: { mark?: string }): Promise<boolean> {
     if (await this.isGivenUp({ mark })) return true;
-    const isOthers = mark !== undefined && !this.fence.isOwn(mark);
-    if (isOthers && this.answersForMilliseconds < UNSETTLED_MILLISECONDS) {
+    if (mark === undefined || this.fence.isOwn(mark)) return false;
+    // This process does not know of an outage that ended before it began.
+    const isUnsure = secondOf(mark) < this.#begunSeconds &&
+      performance.now() - this.#begunMilliseconds < UNSETTLED_MILLISECONDS;
+    if (isUnsure || this.answersForMilliseconds < UNSETTLED_MILLISECONDS) {
       throw new StorageError();
     }
     return false;

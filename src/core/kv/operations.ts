@@ -352,6 +352,11 @@ export interface CommitTry {
   mark: string;
 }
 
+/** The time in a mark, in seconds, by the clock of the process that made it. */
+export function secondOf(mark: string): number {
+  return parseInt(mark.split(".")[1], 36);
+}
+
 export class Fence {
   /**
    * The prefix of the fences and marks of this process. A number follows in a
@@ -434,9 +439,8 @@ export class Fence {
    * time in that process's mark.
    */
   compareClocks(mark: string): void {
-    const [, second] = mark.split(".");
     if (this.isOwn(mark)) return;
-    const seconds = parseInt(second, 36) - now(this.clock);
+    const seconds = secondOf(mark) - now(this.clock);
     const time = performance.now();
     if (seconds < CLOCK_SECONDS || time < this.#reportClockMilliseconds) return;
     this.#reportClockMilliseconds = time + REPORT_CLOCK_SECONDS * 1000;

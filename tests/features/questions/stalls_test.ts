@@ -26,7 +26,7 @@ import {
 import { StalledKv } from "../../kit/stalled_kv.ts";
 import { HastyTimers } from "../../kit/timers.ts";
 import { until } from "../../kit/wait.ts";
-import { SteadyTime } from "../../kit/fake_time.ts";
+import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
 
 /** Uses what was made beforehand; falsy, or an OAuth error: it was used. */
 type Use = (database: Database) => Promise<unknown>;
@@ -144,8 +144,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
 };
 
 /** Tries a use; false if it was used before. */
-async function succeeds(use: Use, kv: Deno.Kv): Promise<boolean> {
-  const database = new Database(kv);
+async function succeeds(use: Use, database: Database): Promise<boolean> {
   try {
     return Boolean(await use(database));
   } catch (error) {
@@ -164,6 +163,7 @@ async function isWrittenDown(kv: Deno.Kv): Promise<boolean> {
 for (const [name, make] of Object.entries(USES)) {
   test.onDatabases(`${name} that was used by who was told 503 is good once more`, async ({ kv, other }) => {
     const use = await make(kv);
+    const old = new Database(kv);
     const stall = new StalledKv(kv);
     const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
     // The records that it rests on are read before the database stalls.
@@ -176,8 +176,8 @@ for (const [name, make] of Object.entries(USES)) {
     await stall.end();
     await until(() => isWrittenDown(kv));
     await slow.idle();
-    assert.equal(await succeeds(use, other), true);
-    assert.equal(await succeeds(use, kv), false);
+    assert.equal(await succeeds(use, new Database(other)), true);
+    assert.equal(await succeeds(use, old), false);
   });
 }
 
@@ -198,7 +198,17 @@ for (const [name, make] of Object.entries(USES)) {
     await stall.end();
     await assert.rejects(use(judge), StorageError);
     time.tick(5);
-    assert.equal(await succeeds(() => use(judge), other), false);
-    await judge.idle();
+    assert.equal(await succeeds(use, judge), false);
+  });
+
+  test.onDatabases(`${name} that was used is not judged by a process that has just begun`, async ({ kv, other }) => {
+    using time = new FakeTime();
+    const use = await make(kv);
+    assert(await use(new Database(kv)));
+    time.tick(1);
+    const judge = new Database(other);
+    await assert.rejects(use(judge), StorageError);
+    time.tick(5);
+    assert.equal(await succeeds(use, judge), false);
   });
 }
