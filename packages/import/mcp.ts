@@ -6,12 +6,13 @@
  */
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { McpConnections } from "../../src/features/mcp_servers/connections.ts";
+import { boundedResponse } from "../../src/core/net/bounded_answer.ts";
 import { messageOf } from "../../src/core/thrown.ts";
 import { Exit, Failure } from "../call/failure.ts";
 import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
-import { ImportError, shortLine } from "./document.ts";
+import { ImportError, reading, shortLine } from "./document.ts";
 import {
   capital,
   isLossy,
@@ -36,6 +37,9 @@ import { APPROVAL_CODE, inputCode, type ToolArgument } from "./tool_code.ts";
 /** The maximum number of tools that are read. */
 const MAX_TOOLS = 2000;
 const MAX_PAGES = 40;
+
+/** The maximum number of bytes of all responses of a server together. */
+const MAX_BYTES = 8 * 1024 * 1024;
 
 const MAX_DESCRIPTION = 1000;
 
@@ -65,16 +69,34 @@ export async function mcpSource(
   send: Send,
   ask: Send = fetch,
 ): Promise<ImportSource<McpItem>> {
-  const timed = (one: Send): Send => (request) => {
+  const long = () =>
+    new ImportError(`its answers have more than ${MAX_BYTES} bytes`);
+  let left = MAX_BYTES;
+  const hold = {
+    add(bytes: number) {
+      left -= bytes;
+      if (left < 0) throw long();
+    },
+    release() {},
+  };
+  const bounded = (one: Send): Send => async (request) => {
     const signal = AbortSignal.any([request.signal, end]);
-    return one(new Request(request, { signal }));
+    const response = await one(new Request(request, { signal }));
+    return boundedResponse(response, MAX_BYTES, long, hold, signal);
   };
   const options: ClientOptions = {
     url,
     clientInfo: { name: "tool-server-import", version: "1" },
-    fetch: timed(send),
+    fetch: bounded(send),
   };
-  const { info, tools, signIn, revision } = await list(options, timed(ask));
+  const listed = await list(options, bounded(ask));
+  return guarded(reading(() => sourceOf(url, listed)));
+}
+
+function sourceOf(
+  url: string,
+  { info, tools, signIn, revision }: Awaited<ReturnType<typeof list>>,
+): ImportSource<McpItem> {
   const names = new Set<string>();
   const items = tools.map((listed): McpItem => {
     const name = listed.name as string;
@@ -91,7 +113,7 @@ export async function mcpSource(
     };
   });
   const title = shortLine(info.title ?? info.name ?? new URL(url).host, 60);
-  return guarded({
+  return {
     title: `${title} ${shortLine(info.version ?? "", 20)}`.trim() +
       ", an MCP server",
     name: snakeCase(title, 40) || "server",
@@ -106,7 +128,7 @@ export async function mcpSource(
       isPersonal: signIn !== "open",
       tool: ({ listed }, name) => toolCode(listed(), name, names),
     }),
-  });
+  };
 }
 
 /**
@@ -188,18 +210,23 @@ async function list(options: ClientOptions, ask: Send) {
     // The name of a tool must fit into the first line of its file, and be its
     // own.
     const tools = [...new Map(items.map((it) => [it.name, it])).values()]
-      .filter(({ name }) => name !== "" && name === shortLine(name, 256));
-    const signIn = await signInOf({ url, ...way }, ask);
-    if (!hasMore && tools.length <= MAX_TOOLS) {
-      return { info, tools, signIn, ...way };
+      .filter(({ name }) =>
+        typeof name === "string" && name !== "" && name === shortLine(name, 256)
+      );
+    if (items.length > MAX_TOOLS) {
+      throw new ImportError(`it has more than ${MAX_TOOLS} tools`);
     }
+    if (hasMore) {
+      throw new ImportError(`its list has more than ${MAX_PAGES} pages`);
+    }
+    const signIn = await signInOf({ url, ...way }, ask);
+    return { info, tools, signIn, ...way };
   } catch (error) {
     throw new ImportError(
       `${shortLine(url)} gave no list of tools: ${shortLine(messageOf(error))}`,
       error instanceof Failure ? error.exitCode : undefined,
     );
   }
-  throw new ImportError(`${shortLine(url)} has more than ${MAX_TOOLS} tools.`);
 }
 
 function serviceCode(

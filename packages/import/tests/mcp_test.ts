@@ -417,6 +417,60 @@ Deno.test("an MCP server without a list is told in words", async () => {
   });
 });
 
+/** Answers as a server whose list has these pages, the last one for ever. */
+function servingPages(...pages: readonly (readonly JsonObject[])[]) {
+  const counted = { lists: 0 };
+  const discover = serving([]);
+  const send = async (request: Request) => {
+    const { id, method } = await request.clone().json();
+    if (method !== "tools/list") return await discover(request);
+    const tools = pages[counted.lists++] ?? pages.at(-1)!;
+    const result = { tools, nextCursor: `${counted.lists}` };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  };
+  return { counted, send };
+}
+
+const LONG = { ...CREATE, description: "a".repeat(1024 * 1024) };
+
+for (
+  const [words, page, lists] of [
+    ["its list has more than 40 pages", [CREATE], 40],
+    ["it has more than 2000 tools", Array(60).fill(CREATE), 40],
+    ["its answers have more than 8388608 bytes", [LONG, LONG], 4],
+    ["its answers have more than 8388608 bytes", Array(9).fill(LONG), 1],
+  ] as const
+) {
+  Deno.test(`an import of an endless list of ${page.length} tools a page, read ${lists} times, says that ${words}`, async () => {
+    const { send, counted } = servingPages(page);
+    await assert.rejects(mcpSource(URL, END, send, send), {
+      name: "ImportError",
+      message: `${URL} gave no list of tools: ${words}`,
+    });
+    assert.equal(counted.lists, lists);
+  });
+}
+
+Deno.test("an MCP server with an object for a text is refused in words, and a tool named so is left out", async () => {
+  const odd = { toString: 1 };
+  for (const info of [{ title: odd }, { name: odd }, { version: odd }]) {
+    const send = async (request: Request) => {
+      const { id, method } = await request.json();
+      const result = method === "tools/list"
+        ? { tools: [] }
+        : { supportedVersions: ["2026-07-28"], serverInfo: info };
+      return Response.json({ jsonrpc: "2.0", id, result });
+    };
+    await assert.rejects(mcpSource(URL, END, send, send), {
+      name: "ImportError",
+      message: /^It cannot be read: /,
+    });
+  }
+  const send = serving([{ ...CREATE, name: odd }, CREATE]);
+  const { items } = await mcpSource(URL, END, send, send);
+  assert.deepEqual(items.map(({ id }) => id), ["create_issue"]);
+});
+
 for (const silent of ["server/discover", "tools/list", "no credentials"]) {
   Deno.test(`an import from a server that never answers ${silent} ends in words`, async () => {
     const end = new AbortController();
