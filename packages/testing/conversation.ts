@@ -20,7 +20,7 @@ import type { Catalogue } from "../../src/core/catalogue/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
 import { TestApprovals } from "./test_approvals.ts";
 import type { Crash, Followed } from "./test_cluster.ts";
-import { TestUpstream } from "./provider_api.ts";
+import { TestApi, TestUpstream } from "./provider_api.ts";
 import { TestAccounts } from "./test_accounts.ts";
 import { type ExceptionLog, RefusedError, refusedWords } from "./failures.ts";
 import {
@@ -297,9 +297,9 @@ export class Conversation {
     } catch (error) {
       throw isServerError(error) ? this.refused(error) : error;
     } finally {
-      this.#upstream?.checkAssertions();
       this.#upstream?.checkRoutes();
       this.#accounts?.checkRoutes();
+      for (const api of TestApi.served) api.checkRoutes();
     }
   }
 

@@ -44,6 +44,9 @@ export type ServiceApis = Readonly<Record<string, ProviderApi | undefined>>;
 
 /** The API of a test, without a network. */
 export class TestApi {
+  /** The APIs that listen: a call of any tool may reach them. */
+  static readonly served = new Set<TestApi>();
+
   #missing: string[] = [];
   /** The first assertion of a route that failed. */
   #failed?: Error;
@@ -83,21 +86,17 @@ export class TestApi {
   }
 
   /**
-   * Reports an assertion in a route that failed: the tool may have caught it.
-   *
-   * @throws {Error}
-   */
-  checkAssertions(): void {
-    if (this.#failed) throw this.#failed;
-  }
-
-  /**
-   * Reports requests that had no route: the tool may have caught the error.
+   * Reports, once, assertions in routes that failed, and requests that had no
+   * route: the tool may have caught the error.
    *
    * @throws {Error}
    */
   checkRoutes(): void {
-    if (this.#missing.length > 0) throw new Error(this.#missing.join("\n"));
+    const failed = this.#failed;
+    const missing = this.#missing.splice(0);
+    this.#failed = undefined;
+    if (failed) throw failed;
+    if (missing.length > 0) throw new Error(missing.join("\n"));
   }
 
   #route(

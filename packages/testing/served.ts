@@ -68,8 +68,8 @@ export interface ServedApi extends AsyncDisposable {
 
 /**
  * Starts an API on a port that the system picks, for tools whose service gets
- * the address from a setting. When the API ends, it reports requests without a
- * route.
+ * the address from a setting. A call after a request without a route, or after an
+ * assertion in a route that failed, rejects with that error; so does the end.
  *
  * @example
  * ```ts ignore
@@ -90,9 +90,11 @@ export function serveApi(routes: ProviderApi): ServedApi {
   );
   const url = `http://127.0.0.1:${http.addr.port}`;
   const api: TestApi = new TestApi(routes, "the API", url);
+  TestApi.served.add(api);
   return {
     url,
     async [Symbol.asyncDispose]() {
+      TestApi.served.delete(api);
       await http.shutdown();
       api.checkRoutes();
     },

@@ -88,7 +88,6 @@ export class TestAccounts {
 
   /** Reports failed assertions, and requests without a route. @throws {Error} */
   checkRoutes(): void {
-    for (const api of this.#apis) api.checkAssertions();
     for (const api of this.#apis) api.checkRoutes();
   }
 }

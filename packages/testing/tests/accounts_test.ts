@@ -5,11 +5,18 @@ import {
   personalKey,
   prompt,
   resource,
+  service,
   tool,
   z,
 } from "../../../src/mod.ts";
 import type { Account } from "../../../src/mod.ts";
-import { eachRevision, type ProviderApi, testServer } from "../mod.ts";
+import { httpApi } from "../../../src/api.ts";
+import {
+  eachRevision,
+  type ProviderApi,
+  serveApi,
+  testServer,
+} from "../mod.ts";
 
 const notes = personalKey("notes", {
   api: "https://notes.example/v1",
@@ -88,6 +95,45 @@ Deno.test("an assertion that fails in a route fails the call, also if the tool c
   assert.equal((await call(lost)).text, "not read");
   await assert.rejects(call(failed), { message: "no tea" });
   await assert.rejects(call(lost, failed), { message: "no tea" });
+});
+
+Deno.test("a call says which assertion failed in an API that listens, and what has no route, once", async () => {
+  let isWrong = true;
+  await using api = serveApi({
+    "/me": () => {
+      assert(!isWrong, "no tea");
+      return new Response("ada");
+    },
+  });
+  const rates = service({
+    name: "rates",
+    start: () => httpApi({ name: "rates", api: api.url }),
+  });
+  const ask = tool({
+    name: "ask",
+    input: z.object({ path: z.string() }),
+    services: { rates },
+    run: async ({ path }, { services }) =>
+      await (await services.rates.fetch(path)).text(),
+  });
+  await using server = await testServer({ tools: [ask] });
+  await assert.rejects(server.call(ask, { path: "/me" }), {
+    name: "AssertionError",
+    message: "no tea",
+  });
+  await assert.rejects(
+    server.call(ask, { path: "/you" }),
+    /^Error: The tool called GET \/you of the API, for which the test has no/,
+  );
+  isWrong = false;
+  assert.equal((await server.call(ask, { path: "/me" })).text, "ada");
+});
+
+Deno.test("an API that listens says at its end what had no route, if no call has said so", async () => {
+  await assert.rejects(async () => {
+    await using api = serveApi({ "/me": "ada" });
+    await (await fetch(`${api.url}/you`)).body?.cancel();
+  }, /GET \/you of the API, for which the test has no route/);
 });
 
 Deno.test("call() gives a service from upstream to a caller who has signed in nowhere", async () => {
