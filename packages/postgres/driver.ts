@@ -23,6 +23,11 @@ export interface Statement {
 /** A row, by the names of its columns. */
 export type Row = Record<string, unknown>;
 
+interface Answer {
+  command: string | null;
+  rows: Row[];
+}
+
 /**
  * The part of the driver that is used. Its published types need those of Node.
  */
@@ -53,7 +58,7 @@ interface Driver {
 interface PoolClient {
   query(
     statement: { name?: string; text: string; values: unknown[] },
-  ): Promise<{ command: string | null; rows: Row[] }>;
+  ): Promise<Answer>;
   on(event: "error", listener: () => void): void;
   off(event: "error", listener: () => void): void;
   emit(event: "error", error: unknown): void;
@@ -66,7 +71,7 @@ interface Client {
   /** The number of the server's process, reported by the server or a pooler. */
   readonly processID: number;
   connect(): Promise<void>;
-  query(text: string): Promise<{ rows: Row[] }>;
+  query(text: string): Promise<Answer>;
   on(event: "error" | "end", listener: () => void): void;
   on(
     event: "notification",
@@ -115,16 +120,12 @@ export class Connections {
     client.on("error", ignore);
     let failure: unknown;
     try {
-      const { command, rows } = await client.query({
-        ...this.isPrepared() && { name },
-        text,
-        values,
-      });
-      if (command === "SELECT") return rows;
-      // The rows of another statement would look like a missing record.
-      throw new PostgresError(
-        `a pooler between gave the answer of another statement (${command})`,
-        { isTransient: true },
+      return rowsOf(
+        await client.query({
+          ...this.isPrepared() && { name },
+          text,
+          values,
+        }),
       );
     } catch (error) {
       failure = error;
@@ -162,6 +163,20 @@ export class Connections {
   close(): Promise<void> {
     return this.#pool.end();
   }
+}
+
+/**
+ * Returns the rows of a `select`.
+ *
+ * @throws {PostgresError} if the answer belongs to another statement
+ */
+function rowsOf({ command, rows }: Answer): Row[] {
+  if (command === "SELECT") return rows;
+  // The rows of another statement would look like a missing record.
+  throw new PostgresError(
+    `a pooler between gave the answer of another statement (${command})`,
+    { isTransient: true },
+  );
 }
 
 /** True for the error of a statement without a response in time. */
@@ -229,10 +244,12 @@ export class NotificationConnection {
 
   /**
    * True if there is no pooler. Poolers report process numbers of their own.
+   *
+   * @throws {PostgresError} if the response belongs to another statement
    */
   async isDirect(): Promise<boolean> {
     const client = this.#client!;
-    const { rows: [row] } = await client.query("select pg_backend_pid() as id");
+    const [row] = rowsOf(await client.query("select pg_backend_pid() as id"));
     return row.id === client.processID;
   }
 

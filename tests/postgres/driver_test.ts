@@ -14,15 +14,16 @@ class FakeClient extends EventEmitter {
   readonly done: string[] = [];
   readonly connecting = Promise.withResolvers<void>();
   processID = 0;
+  command = "SELECT";
   rows: { id: number }[] = [];
 
   connect(): Promise<void> {
     return this.connecting.promise;
   }
 
-  query(text: string): Promise<{ rows: { id: number }[] }> {
+  query(text: string): Promise<Pick<FakeClient, "command" | "rows">> {
     this.done.push(text);
-    return Promise.resolve({ rows: this.rows });
+    return Promise.resolve(this);
   }
 
   unref(): void {
@@ -141,7 +142,7 @@ Deno.test("settle() runs its statement on the connection, which then keeps no pr
   assert.deepEqual(client.done, ['LISTEN "kv"', "select 1", "unref"]);
 });
 
-Deno.test("isDirect() is true if Postgres reports the process that the connection was told of", async () => {
+Deno.test("isDirect() is true if Postgres reports the process that the connection was told of, and takes no answer of another statement", async () => {
   using setting = new Setting();
   const client = await setting.listen();
   client.rows = [{ id: 7 }];
@@ -149,6 +150,11 @@ Deno.test("isDirect() is true if Postgres reports the process that the connectio
     client.processID = processID;
     assert.equal(await setting.connection.isDirect(), processID === 7);
   }
+  Object.assign(client, { command: "SET", rows: [] });
+  await assert.rejects(setting.connection.isDirect(), {
+    message: /answer of another statement \(SET\)/,
+    isTransient: true,
+  });
 });
 
 /** A connection of a pool. */

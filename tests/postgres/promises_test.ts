@@ -72,6 +72,12 @@ postgresTest(
   },
 );
 
+/** As of a pooler that sets a variable: it is done, and ready for the next. */
+const SET = new Uint8Array([
+  ...[0x43, 0, 0, 0, 8, ...new TextEncoder().encode("SET\0")],
+  ...[0x5a, 0, 0, 0, 5, 0x49],
+]);
+
 postgresTest(
   "the answer of another statement is refused, and is not read as no record",
   async ({ url }) => {
@@ -84,13 +90,30 @@ postgresTest(
       announced: [],
     });
     await kv.atomic().set(["a"], 1).commit();
-    // As a pooler that sets a variable: it is done, and ready for the next.
-    relay.before = new Uint8Array([
-      ...[0x43, 0, 0, 0, 8, ...new TextEncoder().encode("SET\0")],
-      ...[0x5a, 0, 0, 0, 5, 0x49],
-    ]);
+    relay.before = SET;
     await assert.rejects(kv.get(["a"]), /answer of another statement \(SET\)/);
     assert.equal((await kv.get(["a"])).value, 1);
+  },
+);
+
+postgresTest(
+  "openPostgres() tries again after the answer of another statement",
+  async ({ url }) => {
+    const address = new URL(url);
+    await using relay = new Relay(Number(address.port));
+    address.port = String(relay.port);
+    const waited: string[] = [];
+    relay.hold = (bytes) => {
+      const text = new TextDecoder().decode(bytes);
+      const isAsked = text.includes("pg_backend_pid");
+      if (isAsked && waited.length === 0) relay.before = SET;
+      return undefined;
+    };
+    await using kv = await openPostgres(address.href, {
+      onWaiting: ({ reason }) => waited.push(reason),
+    });
+    assert.match(waited.join(), /answer of another statement \(SET\)/);
+    assert.equal((await kv.get(["a"])).value, null);
   },
 );
 
