@@ -44,11 +44,11 @@ import {
 import {
   type AccountRequest,
   ActingRequests,
+  FoundAccount,
   keyFetch,
   tokenFetch,
 } from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
-import { checkMayHave } from "./account_callers.ts";
 import { accountName, type AccountRecord } from "./accounts.ts";
 import {
   type AccountOfCall,
@@ -62,8 +62,7 @@ import {
   connectQuestion,
   type MissingAccount,
 } from "./connect_question.ts";
-import { FoundAccount } from "./found_account.ts";
-import type { ServerAccounts } from "./server_accounts.ts";
+import { checkMayHave, type ServerAccounts } from "./server_accounts.ts";
 import { mcpAccountOf, openMcpAccount } from "./mcp_accounts.ts";
 import { UpstreamAccounts } from "./upstream_accounts.ts";
 

@@ -1,10 +1,11 @@
 /**
- * A tool's requests to a service. A late 401 is attributed to the key that was
- * sent, not to a newer one.
+ * A tool's requests to a service, and the account through which it sends them.
+ * A late 401 is attributed to the key that was sent, not to a newer one.
  *
  * @module
  */
 import type {
+  Account,
   AccountFetch,
   OAuthAccount,
   PersonalKey,
@@ -12,6 +13,7 @@ import type {
 } from "../../authoring/account.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import type { BoundedRequest } from "../../core/caller.ts";
+import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import type { ToolFetchOptions } from "../../core/net/bounded_answer.ts";
 import { isSafeMethod } from "../../core/net/send_once.ts";
 import {
@@ -118,4 +120,34 @@ export function tokenFetch<O extends Pick<OpenedAccount, "key">>(
       init,
     );
   };
+}
+
+/**
+ * The account through which a tool uses a service. A class, because V8 keeps
+ * each object literal with a getter, and the call behind it, until the old
+ * generation is collected.
+ */
+export class FoundAccount implements Account {
+  readonly fetch: Account["fetch"];
+  readonly reveal: Account["reveal"];
+  /** The words for `callApi`'s errors. */
+  readonly title: string;
+  /** The keys that `callApi` hides in errors. */
+  readonly given: GivenKeys;
+  readonly #label: () => string | undefined;
+
+  constructor(
+    { fetch, reveal, title, given }: Omit<FoundAccount, "label">,
+    label: () => string | undefined,
+  ) {
+    this.fetch = fetch;
+    this.reveal = reveal;
+    this.title = title;
+    this.given = given;
+    this.#label = label;
+  }
+
+  get label(): string | undefined {
+    return this.#label();
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * The stores of accounts that all calls and pages of one server share, and the
- * services that its tools need.
+ * The stores of accounts that all calls and pages of one server share, the
+ * services that its tools need, and the check who may have accounts.
  *
  * @module
  */
@@ -17,9 +17,11 @@ import {
   makeOncePerServer,
   type OpenedServer,
 } from "../../core/store/opened_server.ts";
-import type { Caller } from "../../core/caller.ts";
+import { type Caller, mayUseAccounts } from "../../core/caller.ts";
 import type { Sealing } from "../../core/crypto/sealing.ts";
 import type { Logger } from "../../core/log/log.ts";
+import type { Asking } from "../../core/mcp/exchange/asking.ts";
+import { isMachineSubject } from "../../core/oauth/subject.ts";
 import { Renewals } from "../../core/provider/renewals.ts";
 import type { ListedProvider } from "../../core/settings/providers.ts";
 import { sealingOf } from "../../core/store/own_sealing.ts";
@@ -149,3 +151,41 @@ export class ServerAccounts {
 export const accountsOf = makeOncePerServer((server) =>
   new ServerAccounts(server)
 );
+
+/**
+ * Checks that the caller is a person who can sign in here, and that a personal
+ * access token allows accounts.
+ *
+ * @throws {ToolError}
+ */
+export function checkMayHave(
+  caller: Caller,
+  { work: { pageQuestions } }: Asking,
+  { vault, server: { sealing } }: ServerAccounts,
+): void {
+  if (pageQuestions === undefined) {
+    throw new ToolError(
+      `This acts with a person's own account, and ${callerInWords(caller)}.`,
+    );
+  }
+  if (!vault && !sealing) {
+    throw new ToolError(
+      "This server keeps no accounts of people: its operator has to set SECRETS_KEYS.",
+    );
+  }
+  if (!mayUseAccounts(caller)) {
+    throw new ToolError(
+      "This access token may not act with its person's accounts: they can make one that may, on their account page.",
+    );
+  }
+}
+
+/** The reason, for the model, why a caller cannot have accounts. */
+function callerInWords({ door, subject }: Caller): string {
+  if (isMachineSubject(subject)) {
+    return "this client acts for itself, for no person";
+  }
+  return door === "oauth" || door === "jwt"
+    ? "this person cannot sign in to the pages of this server to connect one"
+    : "no one is signed in: that wants AUTH_STRATEGY=oauth";
+}
