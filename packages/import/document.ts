@@ -92,7 +92,10 @@ export async function readSource(
 
 async function readFile(path: string): Promise<Uint8Array> {
   try {
-    const { size, isFile } = await Deno.stat(path);
+    const { size, isFile, isDirectory } = await Deno.stat(path);
+    if (isDirectory) {
+      throw new ImportError(`${path} is a folder: name the document in it.`);
+    }
     if (!isFile) throw new ImportError(`${path} is no file.`);
     if (size > MAX_BYTES) throw tooLong(path);
     return await Deno.readFile(path);
@@ -102,7 +105,7 @@ async function readFile(path: string): Promise<Uint8Array> {
     throw new ImportError(
       isMissing
         ? `There is no file ${path}.`
-        : `${path} cannot be read: ${messageOf(error)}`,
+        : `${path} cannot be read: ${messageOf(error)}.`,
     );
   }
 }
@@ -131,7 +134,7 @@ async function readAddress(
     return await (await readAtMost(body, MAX_BYTES, long)).bytes();
   } catch (error) {
     if (error instanceof ImportError) throw error;
-    throw new ImportError(`${address} did not answer: ${messageOf(error)}`);
+    throw new ImportError(`${address} did not answer: ${messageOf(error)}.`);
   }
 }
 
@@ -181,9 +184,10 @@ export async function parseOpenApi(
   const parsed = parseText(text, source);
   checkSize(parsed, source);
   const root = await upgraded(parsed, source);
-  if (!isObject(root.paths) && !isObject(root.webhooks)) {
+  if (!isObject(root.paths)) {
+    const more = isObject(root.webhooks) ? ", only calls to you" : "";
     throw new ImportError(
-      `${source} has no paths: there is nothing to import.`,
+      `${source} has no paths${more}: there is nothing to import.`,
     );
   }
   const left = MAX_PARTS + Math.floor(text.length / CHARACTERS_OF_PART);

@@ -8,7 +8,7 @@ import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { McpConnections } from "../../src/features/mcp_servers/connections.ts";
 import { boundedResponse } from "../../src/core/net/bounded_answer.ts";
 import { messageOf } from "../../src/core/thrown.ts";
-import { Exit, Failure } from "../call/failure.ts";
+import { Failure } from "../call/failure.ts";
 import { Client, type ClientOptions, SignIn } from "../client/mod.ts";
 import { PACKAGE } from "../create/source.ts";
 import { tokensOfTool } from "../doctor/list_cost.ts";
@@ -22,6 +22,7 @@ import {
   toolVariable,
   uniqueName,
 } from "./names.ts";
+import { withFullStop } from "./operations.ts";
 import { sampleOf } from "./sample.ts";
 import { Schemas, shortText } from "./schema.ts";
 import {
@@ -171,7 +172,6 @@ async function signInOf(
     new ImportError(
       `without credentials, ${at} answers ${status}, which does not tell how ` +
         "people sign in. Nothing was checked or written: try again",
-      Exit.usage,
     );
   const refusal = await send(url, { method: "POST", headers, body });
   if (refusal.ok) return "open";
@@ -223,7 +223,11 @@ async function list(options: ClientOptions, ask: Send) {
     return { info, tools, signIn, ...way };
   } catch (error) {
     throw new ImportError(
-      `${shortLine(url)} gave no list of tools: ${shortLine(messageOf(error))}`,
+      withFullStop(
+        `${shortLine(url)} gave no list of tools: ${
+          shortLine(messageOf(error))
+        }`,
+      ),
       error instanceof Failure ? error.exitCode : undefined,
     );
   }

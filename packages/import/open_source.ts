@@ -51,9 +51,18 @@ export async function openSource(
       "--token is for an MCP server, whose address ends in /mcp.",
     );
   }
-  const { text, address } = await readSource(source);
-  return openApiSource(await parseOpenApi(text, source, address));
+  try {
+    const { text, address } = await readSource(source);
+    return openApiSource(await parseOpenApi(text, source, address));
+  } catch (error) {
+    if (!(error instanceof ImportError) || server === null) throw error;
+    if (!/^https?:$/.test(server.protocol)) throw error;
+    throw new ImportError(`${error.message} ${OF_A_SERVER}`);
+  }
 }
+
+const OF_A_SERVER =
+  "It was read as a document: the address of an MCP server ends in /mcp.";
 
 const RESPONSE_SECONDS = 30;
 const SIGN_IN_SECONDS = 600;

@@ -90,6 +90,7 @@ export function listOperations(
   document: ApiDocument,
 ): { operations: Operation[]; left: string[] } {
   const names = new Set<string>();
+  const titles = new Set<string>();
   const operations: Operation[] = [];
   const left: string[] = [];
   for (const [path, given] of Object.entries(Object(document.root.paths))) {
@@ -100,7 +101,8 @@ export function listOperations(
     }
     for (const method of METHODS) {
       const raw = found(document, item[method]);
-      if (raw) operations.push(operationOf(path, method, item, raw, names));
+      if (!raw) continue;
+      operations.push(operationOf(path, method, item, raw, names, titles));
     }
     const others = Object.keys(item).filter((it) => NO_TOOLS.includes(it));
     left.push(...others.map((it) => `${it.toUpperCase()} ${shortLine(path)}`));
@@ -120,6 +122,7 @@ function operationOf(
   item: JsonObject,
   raw: JsonObject,
   names: Set<string>,
+  titles: Set<string>,
 ): Operation {
   const operationId = typeof raw.operationId === "string"
     ? shortLine(raw.operationId)
@@ -133,6 +136,10 @@ function operationOf(
     (plain === method && snakeCase(summary) || plain);
   const source = operationId ?? id;
   const words = isLossy(source) ? source : capital(name.replaceAll("_", " "));
+  const short = shortLine(summary, 60).replace(/\.$/, "");
+  // People and models tell two tools of one summary apart by their names.
+  const title = short === "" || titles.has(short) ? words : short;
+  titles.add(title);
   const [tag] = Array.isArray(raw.tags) ? raw.tags : [];
   return {
     id,
@@ -141,7 +148,7 @@ function operationOf(
     name: uniqueName(name, names, "_"),
     ...operationId && { operationId },
     group: typeof tag === "string" ? shortLine(tag, 60) : "",
-    title: shortLine(summary, 60).replace(/\.$/, "") || words,
+    title,
     description: joined(summary, raw.description, method) || `${words}.`,
     isDeprecated: raw.deprecated === true,
     raw,

@@ -120,7 +120,12 @@ const refusals: [string, string, RegExp][] = [
   ["no text", "\u0000", /neither JSON nor YAML|no OpenAPI document/],
   ["a list", "[]", /no OpenAPI document/],
   ["another kind", '{"asyncapi":"3.0.0"}', /must be an OpenAPI document/],
-  ["no paths", '{"openapi":"3.1.0"}', /has no paths/],
+  ["no paths", '{"openapi":"3.1.0"}', /has no paths: there is nothing/],
+  [
+    "only webhooks",
+    '{"openapi":"3.1.0","webhooks":{}}',
+    /has no paths, only calls to you: there is nothing/,
+  ],
   ["broken JSON", '{"openapi":', /neither JSON nor YAML/],
   [
     "too deep",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { reserveProject } from "../../create/files.ts";
 import { parseOpenApi } from "../document.ts";
+import { openSource } from "../open_source.ts";
 import { main } from "../mod.ts";
 import { documentOf, jsonBody, KEYED, Trial } from "./kit.ts";
 
@@ -1003,7 +1004,7 @@ Deno.test("--check says with 2 that a source cannot be read, and with 1 that a t
   });
   assert.match(
     said,
-    /There is no file .*neither JSON nor YAML.*bad\.yaml\/a cannot be read: .* is no file/s,
+    /There is no file .*neither JSON nor YAML.*bad\.yaml\/a cannot be read: .* is a folder/s,
   );
   const text = (await Deno.readTextFile(path)).replace(
     '"in":"query"',
@@ -1231,4 +1232,51 @@ Deno.test("import refuses a service whose settings another service has", async (
     name: "ImportError",
     message: "services/a_b.ts has the setting A_B_URL too: add --as NAME.",
   });
+});
+
+Deno.test("import says of an address that is no document that one of an MCP server ends in /mcp", async () => {
+  await using server = Deno.serve(
+    {
+      hostname: "127.0.0.1",
+      port: 0,
+      onListen() {},
+    },
+    ({ url }) =>
+      new Response("<html>", { status: url.endsWith("/page") ? 200 : 405 }),
+  );
+  const address = `http://127.0.0.1:${server.addr.port}`;
+  const end =
+    "It was read as a document: the address of an MCP server ends in /mcp.";
+  await assert.rejects(openSource(`${address}/`), {
+    name: "ImportError",
+    message: `${address}/ answered 405. ${end}`,
+  });
+  await assert.rejects(openSource(`${address}/page`), {
+    name: "ImportError",
+    message: new RegExp(`${RegExp.escape(end)}$`),
+  });
+  await assert.rejects(openSource("/dev/null"), {
+    name: "ImportError",
+    message: "/dev/null is no file.",
+  });
+  const folder = await Deno.makeTempDir();
+  try {
+    await assert.rejects(openSource(folder), {
+      name: "ImportError",
+      message: `${folder} is a folder: name the document in it.`,
+    });
+  } finally {
+    await Deno.remove(folder);
+  }
+});
+
+Deno.test("two operations of one summary have a title each", async () => {
+  const get = { summary: "Get a tea." };
+  await using trial = await Trial.start();
+  await trial.import(documentOf({
+    "/a": { get: { ...get, operationId: "getA" } },
+    "/b": { get: { ...get, operationId: "getB" } },
+  }));
+  assert.match(await trial.read("tools/get_a.ts"), /title: "Get a tea",/);
+  assert.match(await trial.read("tools/get_b.ts"), /title: "Get b",/);
 });

@@ -303,8 +303,10 @@ for (
       );
     });
     await assert.rejects(failed, {
-      exitCode: 2,
-      message: new RegExp(`answers ${metadata ?? status}, .* Nothing was ch`),
+      exitCode: 1,
+      message: new RegExp(
+        `answers ${metadata ?? status}, .* Nothing was ch.*[.]$`,
+      ),
     });
   });
 }
@@ -413,7 +415,7 @@ Deno.test("an MCP server without a list is told in words", async () => {
   // The message names no `deno task dev`, which would not start this server.
   await assert.rejects(openSource(`http://127.0.0.1:${port}/mcp`), {
     message:
-      `http://127.0.0.1:${port}/mcp gave no list of tools: Nothing listens at http://127.0.0.1:${port}/mcp`,
+      `http://127.0.0.1:${port}/mcp gave no list of tools: Nothing listens at http://127.0.0.1:${port}/mcp.`,
   });
 });
 
@@ -445,7 +447,7 @@ for (
     const { send, counted } = servingPages(page);
     await assert.rejects(mcpSource(URL, END, send, send), {
       name: "ImportError",
-      message: `${URL} gave no list of tools: ${words}`,
+      message: `${URL} gave no list of tools: ${words}.`,
     });
     assert.equal(counted.lists, lists);
   });
@@ -508,7 +510,7 @@ for (const spoken of ["", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"]) {
     await assert.rejects(openSource(url, { seconds: 0.2 }), {
       name: "ImportError",
       message: `${url} gave no list of tools: it did not answer within 0.2 ` +
-        "seconds",
+        "seconds.",
     });
     for (const connection of open) connection.close();
     listener.close();
