@@ -233,8 +233,16 @@ function choose(
   if (isAgain && !all) return [];
   terminal.print(sourceSummary(source));
   const usual = source.items.filter(({ isDeprecated }) => !isDeprecated);
-  const example = `--pick ${JSON.stringify(usual[0]?.id ?? "GET *")}`;
+  const { id = "GET *" } = usual[0] ?? source.items[0] ?? {};
+  const example = `--pick ${JSON.stringify(id)}`;
   if (all) {
+    if (usual.length === 0) {
+      throw usageFailure(
+        source.items.length === 0
+          ? "Nothing of it can become a tool."
+          : `All of it is deprecated: name what you want, as ${example}.`,
+      );
+    }
     if (usual.length <= MAX_UNCHOSEN_ITEMS) return usual;
     throw new ImportError(
       `${usual.length} tools are more than a model chooses from well. Name ` +

@@ -96,7 +96,9 @@ export function listOperations(
   for (const [path, given] of Object.entries(Object(document.root.paths))) {
     const item = found(document, given);
     if (!item || !path.startsWith("/") || path !== shortLine(path, 1000)) {
-      if (!path.startsWith("x-")) left.push(shortLine(path));
+      const to = Object(given).$ref;
+      const why = to === undefined ? "" : ` (refers to ${shortLine(to, 100)})`;
+      if (!path.startsWith("x-")) left.push(`${shortLine(path)}${why}`);
       continue;
     }
     for (const method of METHODS) {

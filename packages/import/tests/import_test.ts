@@ -1084,6 +1084,30 @@ Deno.test("import refuses a --url at which no API can be, and says what it uses 
   assert.doesNotMatch(said, /a-secret/);
 });
 
+Deno.test("--all says why there is nothing to take", async () => {
+  await using trial = await Trial.start();
+  const other = documentOf({ "/a": { $ref: "./a.yaml#/a" }, "/b": 1 });
+  const listed = await trial.import(other, ["--list"]);
+  assert.match(
+    listed.said,
+    /^Left out, as no tool can call these: \/a \(refers to \.\/a\.yaml#\/a\), \/b$/m,
+  );
+  const old = documentOf({ "/a": { get: { deprecated: true } } });
+  for (
+    const [document, message] of [
+      [other, "Nothing of it can become a tool."],
+      [
+        old,
+        'All of it is deprecated: name what you want, as --pick "GET /a".',
+      ],
+    ] as const
+  ) {
+    await assert.rejects(trial.import(document), { exitCode: 2, message });
+  }
+  const taken = await trial.import(old, ["--pick", "GET /a"]);
+  assert.equal(taken.code, 0);
+});
+
 Deno.test("import ends in one sentence where it cannot format, read or understand", async () => {
   await using trial = await Trial.start();
   await trial.remove("deno.json");
