@@ -10,7 +10,7 @@ import { filesBelow } from "./kit/files.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 27_900,
-  "src/features/": 19_800,
+  "src/features/": 19_900,
   "packages/": 15_900,
   "": 66_000,
 };

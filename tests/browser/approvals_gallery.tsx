@@ -158,11 +158,11 @@ export async function approvalsGallery(
     const [index, label] of [BOX.label, `${otherName} ${HOSTILE.endless}`]
       .entries()
   ) {
-    const write = await remembered.writing(SUBJECT, {
-      ...BOX,
-      label,
-      name: `${index}`.repeat(43),
-    }, { tool: "refund", clientName: index === 0 ? "Claude" : longName });
+    const offer = { ...BOX, label, name: `${index}`.repeat(43) };
+    const write = await remembered.writing(SUBJECT, { offer }, {
+      tool: "refund",
+      clientName: index === 0 ? "Claude" : longName,
+    });
     await database.commit(write!);
   }
 

@@ -64,6 +64,7 @@ export interface OAuthServerOptions extends
     "scopes" | "permissions" | "log" | "sealing" | "around"
   > {
   kv?: Deno.Kv;
+  version?: string;
   provider?: FakeProvider;
   environment?: Environment;
   baseUrl?: string;

@@ -10,11 +10,14 @@ import * as kinds from "../../authoring/options.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { within } from "../../core/clock.ts";
+import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { toolEntry } from "../../core/catalogue/descriptions.ts";
 import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
 import { LINKS_META } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/results.ts";
+import type { OpenedServer } from "../../core/store/opened_server.ts";
+import { approvalTools } from "./approval_tools.ts";
 import type { ApprovalPayload, CallApproval } from "./call_approval.ts";
 import type { Config } from "../../core/settings/config.ts";
 import type { ApprovalState } from "../questions/wait_record.ts";
@@ -48,6 +51,19 @@ export function definitionOf(version: string, tool: CompiledTool): string {
   const { scopes = [], needs = {} } = tool;
   const services = Object.values(needs).map(({ name }) => name);
   return canonicalJson([version, toolEntry(tool), scopes, services]);
+}
+
+/**
+ * True if the server and its tool still have the definition of which a record
+ * has the fingerprint.
+ */
+export async function hasDefinition(
+  server: OpenedServer,
+  tool: CompiledTool,
+  definition: string,
+): Promise<boolean> {
+  const { version } = approvalTools.get(server)!.serverInfo;
+  return definition === await fingerprintOfLong(definitionOf(version, tool));
 }
 
 /** Waits for an author's function, with a time limit. */

@@ -8,7 +8,6 @@
 import type { Context } from "@hono/hono";
 import type { AccountPageServices } from "../account_page/account_pages.ts";
 import { now } from "../../core/clock.ts";
-import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
 import { HttpError } from "../../core/errors.ts";
 import { mintCsrf, redirect } from "../../core/http/browser.ts";
 import { shortClientId } from "../../core/oauth/client.ts";
@@ -20,7 +19,7 @@ import {
   type OpenQuestion,
 } from "../account_page/waiting_section.tsx";
 import { askingClient, noWait, signInFor } from "../questions/wait_pages.ts";
-import { definitionOf } from "./approval_content.ts";
+import { hasDefinition } from "./approval_content.ts";
 import {
   ApprovalAnsweredPage,
   approvalInWords,
@@ -66,14 +65,13 @@ export function approvalEndpoints(services: AccountPageServices) {
   async function outdatedBy(it: CallApproval): Promise<Outdated | undefined> {
     const { approval: { scope, passkey }, payload: { definition } } = it;
     const tool = toolOf(it);
-    const { version } = approvalTools.get(services.server)!.serverInfo;
     const { by, passkey: asked } = tool?.approval ?? {};
     // A task goes on by the approval that it has asked for.
     if (tool && !tool.approval && it.pageTask === undefined) return "unasked";
     const isSame = tool &&
       scope === (typeof by === "object" ? by.scope : undefined) &&
       passkey === asked &&
-      definition === await fingerprintOfLong(definitionOf(version, tool));
+      await hasDefinition(services.server, tool, definition);
     return isSame ? undefined : "changed";
   }
 

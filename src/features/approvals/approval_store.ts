@@ -324,22 +324,22 @@ export function callApprovals(
     ): Promise<CallApproval | undefined> {
       const approval = await findToPress(id, person, pressed);
       if (!approval || approval.state === "used") return undefined;
-      const { subject, payload: { offer }, tool, grantId } = approval;
+      const { subject, payload, tool, grantId } = approval;
       const isBare = pressed.action === "accept" &&
         pressed.passkey === undefined;
       if (isBare && approval.approval.passkey === "required") return undefined;
       const clientName = approval.clientName ?? approval.clientId;
       const of = { tool, clientName };
       const isRefused = pressed.action === "decline";
-      const writeEntry = !isRefused && pressed.remembers && offer &&
-        await remembered.writing(subject, offer, { ...of, grantId });
+      const writeEntry = !isRefused && pressed.remembers &&
+        await remembered.writing(subject, payload, { ...of, grantId });
       const { by, at } = pressed;
       const end = isTakenBack({ ...approval, answer: pressed }) &&
         { outcome: "withdrawn" as const };
       const writeReceipt = await receipts.writing(
         receiptOf(approval, isRefused),
         { ...of, subject, by, at, ...isRefused && { isRefused }, ...end },
-        receiptWords(approval.payload, pressed, nameOfPerson(person)),
+        receiptWords(payload, pressed, nameOfPerson(person)),
       );
       const accepted = await waits.accept(
         id,

@@ -6,7 +6,7 @@
 import type { AccountPageAddition } from "../account_page/account_pages.ts";
 import { printDuration } from "../../core/pages/times.tsx";
 import { approvalEndpoints } from "./approval_pages.ts";
-import { hasOption } from "./passkeys.ts";
+import { asksForPasskeys } from "./passkeys.ts";
 import { PASSKEYS_SECONDS } from "./passkey_store.ts";
 import { passkeyEndpoints, passkeysPart } from "./passkeys_part.tsx";
 import {
@@ -17,9 +17,9 @@ import { receiptsSection } from "./receipts_section.tsx";
 
 const addition: AccountPageAddition = {
   parts: (services) =>
-    hasOption(services.server, "passkey") ? [passkeysPart(services)] : [],
+    asksForPasskeys(services.server) ? [passkeysPart(services)] : [],
   routes(app, services, rated) {
-    if (hasOption(services.server, "passkey")) {
+    if (asksForPasskeys(services.server)) {
       const passkeys = passkeyEndpoints(services);
       app.post("/account/passkeys", rated, passkeys.make);
       app.post("/account/passkeys/confirm", rated, passkeys.confirm);

@@ -20,10 +20,10 @@ import {
   passkeyStore,
 } from "./passkey_store.ts";
 
-/** True if a tool of the server uses this option of `approval`. */
-export function hasOption(server: OpenedServer, it: "passkey" | "remember") {
+/** True if a tool of the server asks for passkeys. */
+export function asksForPasskeys(server: OpenedServer): boolean {
   return [...approvalTools.get(server)?.tools.values() ?? []]
-    .some(({ approval }) => approval?.[it]);
+    .some(({ approval }) => approval?.passkey);
 }
 
 /**

@@ -56,6 +56,11 @@ interface RememberedRecord extends Expiring {
   grantId?: string;
   at: number;
   runs: number;
+  /**
+   * The fingerprint of the server's version and the tool's definition, with
+   * which the remembered approval ends. Undefined in records of older releases.
+   */
+  definition?: string;
   /** The author's label, encrypted. */
   sealed: string;
 }
@@ -146,14 +151,16 @@ export function rememberedStore(database: Database) {
     hasRoom,
 
     /**
-     * Makes the write that stores a remembered approval. Undefined if the
-     * person may not have one more.
+     * Makes the write that stores a remembered approval. Undefined without an
+     * offer, or if the person may not have one more.
      */
     async writing(
       subject: string,
-      { name, label, seconds }: RememberOffer,
+      { offer, definition }: { offer?: RememberOffer; definition?: string },
       of: Pick<RememberedRecord, "tool" | "clientName" | "grantId">,
     ): Promise<Write | undefined> {
+      if (!offer) return undefined;
+      const { name, label, seconds } = offer;
       // Every new one changes this head. So two at once cannot both be stored
       // if there is room for only one.
       const head = await database.get(rememberedKey(subject));
@@ -166,6 +173,7 @@ export function rememberedStore(database: Database) {
         transaction.check(head).set(head.key, { expiresAt })
           .set<RememberedRecord>(rememberedKey(subject, name), {
             ...of,
+            definition,
             at,
             runs: 0,
             sealed,
@@ -234,7 +242,7 @@ export function rememberedStore(database: Database) {
       async listOf(subject) {
         const all = await listAll(subject);
         const opened = await Promise.all(all.map((it) => open(subject, it)));
-        return opened.map(({ name: _, ...entry }) => entry);
+        return opened.map(({ name: _, definition: __, ...entry }) => entry);
       },
       async endAllOf(subject) {
         const all = await listAll(subject);

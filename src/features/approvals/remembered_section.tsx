@@ -16,21 +16,48 @@ import {
   type FormServices,
   redirectBack,
 } from "../account_page/account_pages.ts";
+import type { OpenedServer } from "../../core/store/opened_server.ts";
+import { hasDefinition } from "./approval_content.ts";
+import { approvalTools } from "./approval_tools.ts";
 import { harmlessLine } from "./approval_page.tsx";
-import { hasOption } from "./passkeys.ts";
 import { NO_WORDS } from "./receipts.ts";
-import { MAX_REMEMBERED_RUNS, rememberedStore } from "./remembered.ts";
+import {
+  MAX_REMEMBERED_RUNS,
+  type RememberedApproval,
+  rememberedStore,
+} from "./remembered.ts";
 
 const ACTION = "/account/remembered";
+
+/** The reasons for which a remembered approval allows no call any more. */
+const ENDS = {
+  changed:
+    "This server or the tool has changed since, so this allows nothing any more.",
+  unasked:
+    "This tool asks for no approval any more: its calls run with or without this.",
+} as const;
+
+/** Compares the server and the tool with those of a remembered approval. */
+async function endOf(
+  server: OpenedServer,
+  { tool: name, definition }: RememberedApproval,
+): Promise<keyof typeof ENDS | undefined> {
+  const tool = approvalTools.get(server)?.tools.get(name);
+  if (tool && !tool.approval) return "unasked";
+  const isSame = tool?.approval?.remember &&
+    (definition === undefined ||
+      await hasDefinition(server, tool, definition));
+  return isSame ? undefined : "changed";
+}
 
 /** Null if the person has no remembered approvals. */
 export async function rememberedSection(
   { session: { subject }, form, now }: AccountPageVisit,
   { server, database, titleOf }: AccountPageServices,
 ): Promise<Child> {
-  if (!hasOption(server, "remember")) return null;
   const all = await rememberedStore(database).list(subject);
   if (all.length === 0) return null;
+  const ends = await Promise.all(all.map((it) => endOf(server, it)));
   return (
     <section>
       <h2>Without asking you</h2>
@@ -38,6 +65,7 @@ export async function rememberedSection(
         <ul class="rows">
           {all.map((
             { name, label = NO_WORDS, tool, clientName, runs, expiresAt },
+            index,
           ) => (
             <li>
               <div class="row-head">
@@ -57,12 +85,14 @@ export async function rememberedSection(
                   </button>
                 </AccountForm>
               </div>
+              {ends[index] && <p class="note warn">{ENDS[ends[index]]}</p>}
               <p class="small soft">
-                <ClientName name={clientName ?? ""} /> may use{" "}
+                <ClientName name={clientName ?? ""} />{" "}
+                {ends[index] ? "was allowed to use" : "may use"}{" "}
                 <ToolTitle tool={tool} toolTitle={titleOf(tool)} hasName />{" "}
                 for it until{" "}
                 <FutureTime at={expiresAt} now={now} />. Runs so far: {runs}
-                {runs < MAX_REMEMBERED_RUNS
+                {runs < MAX_REMEMBERED_RUNS || ends[index]
                   ? "."
                   : ", so the next call asks you."}
               </p>

@@ -249,7 +249,7 @@ test.onDatabases("POST /account/erase ends everything of a person, and leaves no
   await passkeyStore(new Database(other)).add("github:42", passkey, () => {});
   const entry = await rememberedStore(new Database(other)).writing(
     "github:42",
-    { name: "a", label: "private", seconds: 1000 },
+    { offer: { name: "a", label: "private", seconds: 1000 } },
     { tool: "read" },
   );
   await new Database(other).commit(entry!);

@@ -359,6 +359,55 @@ Deno.test("a release, another definition, and an operator who tightens ask again
   await waits(at(server), "refund", { buyer: "bob" });
 });
 
+Deno.test("one that a release or an operator has ended says so on the account page, and can be removed there", async () => {
+  await using kv = await openTestKv();
+  await using server = await start({ kv });
+  const call = await clientOf(server, "2026");
+  const jo = await AccountVisitor.signIn(server, { as: "42" });
+  await remember(jo, call);
+  const seenAt = async (one: OAuthServer) => {
+    const visitor = await AccountVisitor.signIn(one, { as: "42" });
+    await visitor.look();
+    return visitor;
+  };
+  const good = (await seenAt(server)).words;
+  assert.match(good, /may use refund for it until/);
+  assert.doesNotMatch(good, /allows nothing|was allowed/);
+  const changed = /has changed since, so this allows nothing any more/;
+  const { remember: _, ...asking } = APPROVAL;
+  const cases: [RegExp, OAuthServerOptions][] = [
+    [changed, { version: "2.0.0" }],
+    [changed, { tools: [refund("refund", { title: "Refund all" })] }],
+    [changed, { tools: [refund("credit")] }],
+    [changed, { environment: { APPROVALS: "ref*=caller" } }],
+    // `tools/list` has the same `_meta` as before.
+    [
+      changed,
+      {
+        tools: [
+          refund("refund", { approval: { ...asking, when: () => true } }),
+        ],
+      },
+    ],
+    [
+      /asks for no approval any more/,
+      { tools: [refund("refund", { approval: undefined })] },
+    ],
+  ];
+  for (const [words, options] of cases) {
+    const { provider } = server;
+    await using other = await start({ kv, provider, ...options });
+    const visitor = await seenAt(other);
+    assert.match(visitor.words, words);
+    assert.match(visitor.words, /was allowed to use/);
+    assert.doesNotMatch(visitor.words, /may use refund for it/);
+    if (options !== cases.at(-1)![1]) continue;
+    await visitor.press("/account/remembered");
+    await visitor.look();
+    assert.doesNotMatch(visitor.words, /Without asking you/);
+  }
+});
+
 Deno.test("remember that throws, hangs or lies begins nothing, and is in the log", async () => {
   const { log, events } = recordLog("error");
   const offer = { key: "a", label: "all", seconds: 60 };
