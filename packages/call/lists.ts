@@ -107,7 +107,20 @@ function toolText(tool: Json): string {
       firstLine(property.description),
     ].filter(Boolean).join("; "),
   ]);
-  return entryText(tool, rows);
+  const approval = approvalText(tool);
+  return entryText(tool, approval ? [[approval], ...rows] : rows);
+}
+
+/** Tells who has to approve the calls of a tool. Undefined if they just run. */
+function approvalText({ _meta }: Json): string | undefined {
+  const meta = (_meta ?? {}) as Json;
+  const waits = meta["tool-server/approval"];
+  if (waits === undefined) return undefined;
+  const scope = firstLine(meta["tool-server/approver"]);
+  const whose = scope
+    ? `the approval of someone with the scope ${scope}`
+    : "your approval";
+  return `(${waits === "always" ? "waits" : "may wait"} for ${whose})`;
 }
 
 function promptText(prompt: Json): string {
@@ -129,7 +142,10 @@ function entryText(
   rows: readonly string[][],
 ): string {
   const words = firstLine(description) || firstLine(title);
-  const width = Math.max(0, ...rows.map(([left]) => left.length));
+  const width = Math.max(
+    0,
+    ...rows.map(([left, right]) => right === undefined ? 0 : left.length),
+  );
   const line = firstLine(`${name}`);
   return [
     words ? `${line}: ${words}` : line,

@@ -35,14 +35,13 @@ export const ACCOUNTS_CHECK: Check = {
       throw new Fault(
         "tools act at a service behind the sign-in provider, which gives no " +
           "token for it",
-        `See what the start of the server says of ${names.join(" and ")}: ` +
-          "docs/own_accounts.md tells what each provider wants.",
+        `Do what the start of the server says of ${names.join(" and ")}.`,
       );
     }
     throw new Fault(
       "tools act at services where this server is not registered",
-      `Register an application there, and set ${names.join(" and ")}: ` +
-        "docs/own_accounts.md says how.",
+      `Register an application there, with ${site.base}/connect/SERVICE/callback ` +
+        `as its redirect URI, and set ${names.join(" and ")}.`,
     );
   },
 };

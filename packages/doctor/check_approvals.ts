@@ -15,9 +15,12 @@ export const APPROVALS_CHECK: Check = {
     if (!Array.isArray(approvals)) {
       return "no call waits for approval, or people can approve it";
     }
+    // Each text is a fault, and then what to do.
+    const texts = approvals.map((it) => /^(.+?)\. (.+)$/s.exec(`${it}`));
     throw new Fault(
-      approvals.join(". "),
-      "docs/approvals.md says what approvals need.",
+      approvals.map((it, index) => texts[index]?.[1] ?? it).join(". "),
+      texts.map((it) => it?.[2] ?? "See the warnings at its start")
+        .join(". "),
     );
   },
 };

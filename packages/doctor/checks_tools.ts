@@ -101,8 +101,8 @@ export const TOOL_CHECKS: readonly DirectoryCheck[] = [
       annotations.destructiveHint === true &&
       meta["tool-server/approval"] === undefined,
     "with destructiveHint: true run when a model decides so, without a person",
-    "Give them approval, or name them in APPROVALS (docs/approvals.md), " +
-      "unless what they do can be undone.",
+    "Give them approval, or let an operator set APPROVALS=TOOL=caller for " +
+      "them, unless what they do can be undone.",
     "warning",
   ),
   eachTool(

@@ -653,6 +653,37 @@ Deno.test("list shows tools with their arguments, and everything with --all", as
   assert.equal(JSON.parse(raw.out).tools[0].name, "greet");
 });
 
+Deno.test("list shows which tools wait for an approval, and by whom", async () => {
+  const run = () => "";
+  await using server = await serve({
+    tools: [
+      tool({ name: "free", run }),
+      tool({ name: "own", approval: {}, run }),
+      tool({ name: "some", approval: { when: () => true }, run }),
+      tool({
+        name: "others",
+        input: z.object({ cents: z.int() }),
+        approval: { by: { scope: "pay:approve" } },
+        run,
+      }),
+    ],
+  });
+  const { out } = await call(["--list", "--url", server.url]);
+  assert.equal(
+    out,
+    [
+      "free",
+      "own",
+      "    (waits for your approval)",
+      "some",
+      "    (may wait for your approval)",
+      "others",
+      "    (waits for the approval of someone with the scope pay:approve)",
+      "    cents=integer",
+    ].join("\n") + "\n",
+  );
+});
+
 Deno.test("list ends quietly when its reader has seen enough", async () => {
   await using server = await serve({
     tools: Array.from({ length: 3000 }, (_, index) =>

@@ -262,7 +262,7 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
           }),
       },
     },
-    /^FAILED People's accounts .*set ACCOUNT_CRM_CLIENT_ID: docs/,
+    /^FAILED People's accounts .*Fix: Register an application there, with \S+\/connect\/SERVICE\/callback as its redirect URI, and set ACCOUNT_CRM_CLIENT_ID/,
   ],
   [
     "tools that act at a service behind a provider that exchanges no tokens",
@@ -285,11 +285,14 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
         "GET /ready": () =>
           Response.json({
             provider: "ok",
-            approvals: ["No one can approve calls: set AUTH_STRATEGY=oauth"],
+            approvals: [
+              "No one can approve calls, because no one can sign in here. Use AUTH_STRATEGY=oauth",
+              "Some scopes go to no one. Add: *=pay",
+            ],
           }),
       },
     },
-    /^FAILED Approvals .*No one can approve calls: set AUTH_.* Fix: docs/,
+    /^FAILED Approvals .*no one can sign in here\. Some scopes go to no one\. Fix: Use AUTH_STRATEGY=oauth\. Add: \*=pay/,
   ],
   [
     "a stream on GET /mcp",

@@ -178,7 +178,7 @@ export const CLIENT_DECLINED =
 export function lacksSignIn({ auth }: Config): string | undefined {
   return auth.oauth
     ? undefined
-    : "No one can approve calls, because no one can sign in here: use AUTH_STRATEGY=oauth, or deno task dev:oauth to try it";
+    : "No one can approve calls, because no one can sign in here. Use AUTH_STRATEGY=oauth, or deno task dev:oauth to try it";
 }
 
 /** Returns the text that goes with the link, and until when the link is good. */

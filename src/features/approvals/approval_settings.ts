@@ -30,7 +30,7 @@ export function approvalFaults(
     config;
   if (required.length > 0 && baseUrl && isNumeric(baseUrl)) {
     faults.push([
-      `No one can approve calls that need a passkey: browsers make none at an address that is a number. Set BASE_URL, for a trial to http://localhost:${
+      `No one can approve calls that need a passkey, because browsers make none at an address that is a number. Set BASE_URL, for a trial to http://localhost:${
         port || "PORT"
       }`,
       names(required),

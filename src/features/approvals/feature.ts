@@ -17,6 +17,9 @@ import { approvalTools } from "./approval_tools.ts";
 /** The member of a tool's `_meta` that says which calls need approval. */
 const APPROVAL = "tool-server/approval";
 
+/** The member with the scope of those who approve; absent for the caller. */
+const APPROVER = "tool-server/approver";
+
 function addition(): CatalogueAddition {
   return {
     addTool({ approval, prepare }) {
@@ -28,7 +31,8 @@ function addition(): CatalogueAddition {
         );
       }
       const waits = when || remember ? "sometimes" : "always";
-      if (!prepare) return { [APPROVAL]: waits };
+      const approver = typeof by === "object" && { [APPROVER]: by.scope };
+      if (!prepare) return { [APPROVAL]: waits, ...approver };
       throw new Error(
         "prepare acts before anyone has approved: move what it does to run, or leave approval out",
       );

@@ -312,7 +312,7 @@ Deno.test("a server on which people cannot approve calls says why at the start, 
   const at = (BASE_URL: string, rest = {}) => ({
     environment: { BASE_URL, ...rest },
   });
-  const noSignIn = /^[^.]* no one can sign in here: use AUTH_STRATEGY=oauth/;
+  const noSignIn = /^[^.]* no one can sign in here\. Use AUTH_STRATEGY=oauth/;
   assert.match(await told({}, true), noSignIn);
   const jwt = at("https://tools.example.com", {
     AUTH_STRATEGY: "jwt",
@@ -351,7 +351,7 @@ Deno.test("a server on which people cannot approve calls says why at the start, 
   const params = { name: "wipe", arguments: { project: "p" } };
   assert.match(
     await textOf(server.call("tools/call", params)),
-    /no one can sign in here: use AUTH_/,
+    /no one can sign in here\. Use AUTH_/,
   );
 });
 
