@@ -252,15 +252,21 @@ Deno.test("result() presses with the option of startTask()", async () => {
 });
 
 Deno.test("approve() presses for what was asked last, also within one second", async () => {
+  const durable = { ...refund, name: "durable", task: { durable: true } };
+  const kinds = [refund, durable as typeof refund];
   for (let round = 0; round < 8; round++) {
-    await using server = await testServer({ ...TOOLS, clock: () => 1e12 });
+    const tool = kinds[round % 2];
+    await using server = await testServer({
+      tools: kinds,
+      clock: () => 1e12,
+    });
     const ann = server.as({ subject: "ann" });
     const tasks = [];
     for (const cents of [901, 902, 903]) {
-      tasks.push(await ann.startTask(refund, { cents }));
+      tasks.push(await ann.startTask(tool, { cents }));
     }
     for (const cents of [903, 902, 901]) {
-      assert.equal((await ann.approve(refund)).input.cents, cents);
+      assert.equal((await ann.approve(tool)).input.cents, cents);
     }
     await Promise.all(tasks.map((task) => task.result()));
   }

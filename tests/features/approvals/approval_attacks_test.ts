@@ -216,7 +216,7 @@ Deno.test("callers who can sign in to no page are refused in words, and nothing 
     const told = events.map(({ message }) => message)
       .filter((message) => /approve calls/.test(message));
     assert.equal(told.length, 1, String(told));
-    assert.match(told[0], /use AUTH_STRATEGY=oauth/);
+    assert.match(told[0], /Use AUTH_STRATEGY=oauth/);
   }
   assert.deepEqual(ran, []);
 });
