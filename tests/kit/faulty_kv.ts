@@ -49,6 +49,7 @@ export class FaultyKv {
   readonly #death = Promise.withResolvers<void>();
   readonly #held: (() => Promise<void>)[] = [];
   #timer?: ReturnType<typeof setTimeout>;
+  #carrying?: Promise<void>;
   readonly kv: Deno.Kv;
 
   constructor(
@@ -71,8 +72,14 @@ export class FaultyKv {
     return this.fault !== undefined && this.count >= this.fault.at;
   }
 
-  /** Carries out all delayed operations, in their order. */
-  async carryOut(): Promise<void> {
+  /** Carries out all delayed operations, in their order. Calls share one run. */
+  carryOut(): Promise<void> {
+    return this.#carrying ??= this.#carryOut().finally(() =>
+      this.#carrying = undefined
+    );
+  }
+
+  async #carryOut(): Promise<void> {
     clearTimeout(this.#timer);
     if (this.isStalled) this.onEnd();
     while (this.#held.length > 0) await this.#held.shift()!();
