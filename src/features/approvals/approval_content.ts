@@ -181,15 +181,22 @@ export function lacksSignIn({ auth }: Config): string | undefined {
     : "No one can approve calls, because no one can sign in here. Use AUTH_STRATEGY=oauth, or deno task dev:oauth to try it";
 }
 
-/** Returns the text that goes with the link, and until when the link is good. */
+/**
+ * Returns the text that goes with the link, and until when the link is good. A
+ * client that was gone as an earlier run ended learns here that it has ended.
+ */
 export function askingWords(
-  { payload: { title }, approval: { scope, closesAt } }: CallApproval,
+  { tool, payload: { title, before }, approval: { scope, closesAt } }:
+    CallApproval,
 ): string {
   const end = new Date(closesAt! * 1000).toISOString();
   const what = `by ${end.slice(0, 10)} ${end.slice(11, 16)} UTC: ${title}`;
-  return scope === undefined
+  const asks = scope === undefined
     ? `Approve ${what}`
     : `Someone else, who has the permission ${scope}, has to approve ${what}`;
+  const { begunAt, outcome } = before ?? {};
+  if (begunAt === undefined) return asks;
+  return `${begunWords(tool, begunAt)}, and has ended (${outcome}). ${asks}`;
 }
 
 /**
