@@ -149,9 +149,9 @@ export function NoWaitPage(
   return (
     <CardPage {...page} title="Nothing waits for you here">
       <p>
-        Either it is over: it was answered or done, or its time is up. Then your
-        account says what came of it. Or this link is for someone else: then it
-        is of no use to you, and its sender gets nothing from you.
+        Either it is over: it was answered, done or withdrawn, or its time is
+        up. Or this link is for someone else: then it is of no use to you, and
+        its sender gets nothing from you.
       </p>
       <SignedInLine person={person} />
       <AccountForm base={base} csrf={csrf} action="/account/sign-out">

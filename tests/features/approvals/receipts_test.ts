@@ -17,6 +17,7 @@ import {
   type OAuthServerOptions,
   startOAuthServer,
 } from "../../kit/sign_in.ts";
+import { BASE_URL } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
 import { type Call, clientOf, linkOf, press } from "./approving.ts";
 
@@ -221,6 +222,11 @@ Deno.test("receipts are kept for OAUTH_LEDGER_DAYS, also once the connection has
   await visitor.look("/data");
   await visitor.press("/account/export");
   assert.deepEqual(JSON.parse(visitor.page.text).receipts, []);
+  // No page promises what is not kept.
+  const gone = `${BASE_URL}/approve/${"x".repeat(43)}`;
+  visitor.page = await visitor.browser.open(gone);
+  assert.match(visitor.words, /Either it is over/);
+  assert.doesNotMatch(visitor.words, /latest calls|came of it/);
 });
 
 test.onDatabases("a copy has a person's receipts; their erasure takes the calls with it, and their name from those of others", async ({ kv }) => {
