@@ -115,10 +115,12 @@ const ROUTE = /^([A-Za-z]+) (\/.*)$/;
 
 /**
  * Calls an API, and returns its response as text: unchanged JSON of at most
- * 50,000 characters, and the next page's parameters from the `Link` header.
+ * 50,000 characters, and the next page's parameters from the `Link` header. Of
+ * a file that is no text, the result names the type and the size.
  *
  * @param route the method and the path: `GET /tickets/{id}`
- * @throws {ToolError} with the service's message if it refuses
+ * @throws {ToolError} with the service's message if it refuses, or answers with
+ * a web page that was not asked for by an `accept` header
  */
 export async function callApi(
   api: Api,
@@ -132,9 +134,10 @@ export async function callApi(
   const { title = "The service", given, ownQuery }: Partial<OwnApi> = api;
   const { body, type } = bodyOf(request);
   const address = addressOf(template, request);
+  const headers = headersOf(request, type);
   const response = await api.fetch(address, {
     method: method.toUpperCase(),
-    headers: headersOf(request, type),
+    headers,
     body,
     signal: request.signal,
   });
@@ -143,11 +146,39 @@ export async function callApi(
   const unsure = isSafeMethod(method) ? "" : ` ${MAY_HAVE_SUCCEEDED}`;
   if (!response.ok) throw await refusalOf(title, response, hide, unsure);
   const next = nextOf(response, address, ownQuery);
-  const whole = await response.text().catch((cause) => {
+  const bytes = await response.arrayBuffer().catch((cause) => {
     if (cause instanceof ToolError || request.signal?.aborted) throw cause;
     throw new ToolError(`${title} broke off its answer.${unsure}`, { cause });
   });
-  return bounded(whole, response.status, next && hide(next, MAX_ANSWER), hide);
+  const { status } = response;
+  const answered = mediaTypeOf(response);
+  const whole = new TextDecoder().decode(bytes);
+  if (BINARY.test(answered) || whole.includes("\0")) {
+    return `Done: ${status}. The answer is no text, and is not shown: ` +
+      `${answered || "a file"} of ${bytes.byteLength} bytes.`;
+  }
+  const isAsked = /html|text\/\*/i.test(headers.get("accept")!);
+  if (/html/.test(answered) && PAGE.test(whole) && !isAsked) {
+    throw new ToolError(
+      `${title} answered ${status} with a web page, not with data.${unsure}`,
+    );
+  }
+  return bounded(whole, status, next && hide(next, MAX_ANSWER), hide);
+}
+
+/** Matches the media types of files that are no text. */
+const BINARY =
+  /^(?:(?:image(?!\/svg)|audio|video|font)\/|application\/(?:pdf|zip|gzip|x-(?:tar|7z|gzip|zip)|msword|vnd\.(?:ms-|openxmlformats|oasis)))/;
+
+/** Matches a whole HTML document, as opposed to a part of one. */
+const PAGE = /^\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b/is;
+
+/** Returns the media type of a response, without parameters. */
+function mediaTypeOf({ headers }: Response): string {
+  const [type] = (headers.get("content-type") ?? "").split(";");
+  return /^\s*[\w.+-]{1,60}\/[\w.+-]{1,100}\s*$/.test(type)
+    ? type.trim().toLowerCase()
+    : "";
 }
 
 /** Matches a path segment that is `.`, or `..` before or after decoding. */
