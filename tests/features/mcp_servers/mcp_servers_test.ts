@@ -32,6 +32,11 @@ for (const generation of ["2025", "2026"] as const) {
     await textOf(call("through", { tool: "who" }));
     // Once connected, no round trip more than the service itself needs.
     assert.equal(service.messages.length, before + 1);
+    // A session is for one person: no one's was used by another, and refused.
+    assert.deepEqual(
+      [...service.sessions.values()],
+      generation === "2025" ? ["ada@acme", "bob@acme"] : [],
+    );
     assert.equal(service.registered.length, 1);
     for (const form of service.forms) {
       assert.equal(form.get("resource"), service.url);
