@@ -189,8 +189,8 @@ export class SignIn {
         return await this.#json(url);
       } catch (error) {
         failure ??= error;
-        const { status } = error as SignInError;
-        if (status === undefined || status >= 500) throw error;
+        const { status = 500 } = error as Partial<SignInError>;
+        if (status >= 500 || [408, 425, 429].includes(status)) throw error;
       }
     }
     throw failure;

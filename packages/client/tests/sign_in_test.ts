@@ -93,6 +93,18 @@ Deno.test("SignIn registers, asks with PKCE, and exchanges the code", async () =
   );
 });
 
+for (const path of [RESOURCE, SERVER]) {
+  for (const status of [408, 425, 429, 500, 503]) {
+    Deno.test(`SignIn takes no other document after ${status} at ${path}`, async () => {
+      const { fetch, sent } = serverOf({
+        [path]: () => new Response("", { status }),
+      });
+      await assert.rejects(SignIn.begin(optionsOf(fetch)), { status });
+      assert.equal(sent.at(-1)!.url, `${ORIGIN}${path}`);
+    });
+  }
+}
+
 const LOCAL = "http://127.0.0.1:9";
 
 for (

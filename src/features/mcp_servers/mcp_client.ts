@@ -214,9 +214,16 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
     const { api } = this.service;
     const known = this.#found.get(api);
     if (known) return known;
-    const found = findMcpResource(this.#fetch, this.service);
+    const found = this.#findResource();
     this.#found.set(api, found, FRESH_MILLISECONDS);
     found.catch(() => this.#found.delete(api));
+    return found;
+  }
+
+  async #findResource(): Promise<McpResource> {
+    const found = await findMcpResource(this.#fetch, this.service);
+    // A guess counts only if it is right: all may be away for a moment.
+    if (found.isGuess) await this.#read(found.issuer);
     return found;
   }
 

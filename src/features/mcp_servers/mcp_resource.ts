@@ -20,6 +20,8 @@ export interface McpResource {
   issuer: string;
   /** The scopes that the server asks for. */
   scopes: string[];
+  /** True if the server names no issuer, so that its origin may be one. */
+  isGuess?: boolean;
 }
 
 /**
@@ -48,21 +50,27 @@ export async function findMcpResource(
     ? [challenge.metadata]
     : [`${name}${pathname.replace(/\/$/, "")}`, name];
   for (const metadataUrl of new Set(urls)) {
-    const document = await read(fetchUpstream, metadataUrl);
-    if (document) return parse(document, { url, issuer }, challenge.scopes);
+    const response = await fetchUpstream(metadataUrl);
+    const { host } = new URL(metadataUrl);
+    const { ok, status } = response;
+    if (ok) {
+      const document = await readObject(response, host);
+      return parse(document, { url, issuer }, challenge.scopes);
+    }
+    // Anything but 404 without a word of such metadata may be a moment's fault.
+    const isAbsent = status === 404 && challenge.metadata === undefined;
+    if (isAbsent || issuer !== undefined) continue;
+    throw misbehaved(
+      `${host} answered ${status} when asked where people sign in: if that ` +
+        "is right, name the issuer in mcpServer()",
+    );
   }
   // Servers of revision 2025-03-26 have no such metadata; their origin is the
   // issuer.
   const { scopes } = challenge;
-  return { resource: url, issuer: issuer ?? origin, scopes };
-}
-
-/** Reads a JSON document. Undefined if the response is an error. */
-async function read(fetchUpstream: UpstreamFetch, url: string) {
-  const response = await fetchUpstream(url);
-  return response.ok
-    ? await readObject(response, new URL(url).host)
-    : undefined;
+  return issuer === undefined
+    ? { resource: url, issuer: origin, scopes, isGuess: true }
+    : { resource: url, issuer, scopes };
 }
 
 /**

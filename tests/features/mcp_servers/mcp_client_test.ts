@@ -74,13 +74,75 @@ Deno.test("the metadata that a 401 names is read, with its scopes", async () => 
 
 Deno.test("a server of the first revision is its own authorization server", async () => {
   await using service = new McpService("2025");
-  service.answer = (_, path) =>
-    path.startsWith("/.well-known/oauth-protected-resource")
-      ? new Response(null, { status: 404 })
-      : undefined;
+  service.answer = refusingMetadata(404);
   await using server = await startThrough(service);
   await connectThere(server, service);
   assert.equal(service.requests[0].get("resource"), service.url);
+});
+
+/** Answers with a status in place of the metadata of the resource. */
+function refusingMetadata(status: number, isNamed = false) {
+  return (request: Request, path: string) => {
+    if (path.startsWith("/.well-known/oauth-protected-resource")) {
+      return new Response(null, { status });
+    }
+    const isOpen = path === "/mcp" && !request.headers.has("authorization");
+    return isOpen && !isNamed ? new Response(null, { status: 401 }) : undefined;
+  };
+}
+
+for (
+  const [status, isNamed, words] of [
+    [400, false, /is of no use/],
+    [401, false, /is of no use/],
+    [403, false, /is of no use/],
+    [404, true, /is of no use/],
+    [408, false, /does not answer. Try again later/],
+    [429, false, /does not answer. Try again later/],
+    [500, false, /does not answer. Try again later/],
+    [503, true, /does not answer. Try again later/],
+  ] as const
+) {
+  Deno.test(`${status} in place of ${isNamed ? "metadata that a 401 names" : "a resource's metadata"} leads no one to the server's own origin, and is not remembered`, async () => {
+    await using service = new McpService();
+    service.answer = refusingMetadata(status, isNamed);
+    const log = recordLog();
+    await using server = await startThrough(service, log);
+    const visitor = await tried(server, service);
+    assert.match(visitor.words, words);
+    if (/no use/.test(words.source)) {
+      assert.match(
+        errorsIn(log),
+        RegExp(`answered ${status} when asked where`),
+      );
+    }
+    assert.deepEqual([service.requests, service.registered], [[], []]);
+    service.answer = undefined;
+    await connectThere(server, service);
+  });
+}
+
+Deno.test("an author's issuer is right where the server does not say where people sign in", async () => {
+  await using service = new McpService();
+  service.answer = refusingMetadata(403);
+  await using server = await startThrough(service, { issuer: service.origin });
+  await connectThere(server, service);
+});
+
+Deno.test("a server that has nothing for a moment is not taken for its own authorization server", async () => {
+  await using service = new McpService();
+  await using real = new McpService("2026", "crm");
+  service.resource = { authorization_servers: [real.origin] };
+  service.answer = () => new Response(null, { status: 404 });
+  await using server = await startThrough(service);
+  assert.match((await tried(server, service)).words, /is of no use/);
+  service.answer = undefined;
+  const visitor = await AccountVisitor.signIn(server, {
+    issuers: [real.origin],
+  });
+  visitor.page = await visitor.browser.open(BASE_URL + PATH);
+  await visitor.press(PATH, { answer: "connect" });
+  assert.equal(real.requests.length, 1);
 });
 
 Deno.test("a client ID metadata document is used where both sides can", async () => {
