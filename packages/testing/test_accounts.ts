@@ -18,6 +18,11 @@ import { CallContext } from "../../src/core/mcp/exchange/call_context.ts";
 import { givenTo } from "../../src/core/mcp/exchange/given_keys.ts";
 import type { FindNeeds } from "../../src/core/mcp/exchange/needs.ts";
 import type { JsonObject } from "../../src/core/json.ts";
+import {
+  type AccountRequest,
+  ActingRequests,
+  gone,
+} from "../../src/features/accounts/account_request.ts";
 import { splitAccountArgument } from "../../src/features/accounts/account_needs.ts";
 import { McpConnections } from "../../src/features/mcp_servers/connections.ts";
 import { callMcpTool } from "../../src/features/mcp_servers/mcp_call.ts";
@@ -32,23 +37,36 @@ export class TestAccounts {
 
   constructor(private readonly services: ServiceApis) {}
 
-  /** Makes the account at a service. @throws {Error} if the test has none */
+  /**
+   * Makes the account at a service. It throws a `ToolError` once the test has
+   * disconnected it.
+   *
+   * @throws {Error} if the test has none
+   */
   at(
     name: string,
     service: AccountService,
     tool: string,
     label: string | undefined,
-    contextOf: () => Context,
+    { contextOf, requests }: {
+      contextOf: () => Context;
+      /** The requests of the call to all of its services. */
+      requests: ActingRequests;
+    },
   ): Account {
     if (!Object.hasOwn(this.services, name)) throw missing(name, tool);
     const address = service.api.replace(/\/$/, "");
     const api = new TestApi(this.services[name] ?? {}, service.name, address);
     this.#apis.push(api);
-    const reveal = () => this.#reveal(name, service);
-    const fetch = accountFetch(service, reveal, {
-      send: (request) => api.answer(request),
-    });
-    const account = { label, fetch, reveal };
+    const open = async (init?: AccountRequest) =>
+      await requests.open(() => {
+        if (this.services[name]) return KEY;
+        throw gone(service, requests.mayHaveActed);
+      }, init);
+    const send = (request: Request) => api.answer(request);
+    const fetch: Account["fetch"] = (path, init) =>
+      accountFetch(service, () => open(init), { send })(path, init);
+    const account = { label, fetch, reveal: () => open() };
     if (service.kind === "upstreamAccount" || !service.isMcp) return account;
     const connections = new McpConnections();
     const connection = () => Promise.resolve(name);
@@ -70,20 +88,6 @@ export class TestAccounts {
       .map(([, service]) => titleOf(service));
     if (left.length === 0) return;
     throw new ToolError(`The person has not connected ${left.join(" and ")}.`);
-  }
-
-  /**
-   * Returns the key.
-   *
-   * @throws {ToolError} if the test has disconnected the account
-   */
-  #reveal(name: string, service: AccountService): Promise<string> {
-    if (this.services[name]) return Promise.resolve(KEY);
-    return Promise.reject(
-      new ToolError(
-        `${titleOf(service)} is not connected any more: call the tool again.`,
-      ),
-    );
   }
 
   /** Reports failed assertions, and requests without a route. @throws {Error} */
@@ -117,9 +121,12 @@ export function findTestAccounts(
     const accounts = accountsOf(context.caller);
     const declared = Object.entries(item.needs);
     let bound = context;
+    const { durable } = CallContext.askingOf(context).work;
+    const requests = new ActingRequests(durable?.isUnderWay);
     const needs = Object.fromEntries(declared.map(([name, service]) => {
       if (!accounts) throw missing(name, item.name);
-      return [name, accounts.at(name, service, item.name, label, () => bound)];
+      const call = { contextOf: () => bound, requests };
+      return [name, accounts.at(name, service, item.name, label, call)];
     }));
     if (typeof finding !== "object") accounts?.check(item.needs);
     return Promise.resolve({

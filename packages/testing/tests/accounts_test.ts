@@ -232,6 +232,56 @@ Deno.test("call() and startTask() take the argument `account`, and that a person
   assert.equal(none.text, "The person has not connected notes.");
 });
 
+for (const method of ["GET", "POST"]) {
+  Deno.test(`a call whose account the test disconnects after a ${method} has the words of a server`, async () => {
+    const twice = tool({
+      name: "twice",
+      needs: { notes },
+      async run(_input, { needs: { notes } }) {
+        await (await notes.fetch("/me", { method })).body?.cancel();
+        needs.notes = undefined;
+        return await notes.fetch("/me").then(String);
+      },
+    });
+    const needs: { notes?: ProviderApi } = { notes: { "/me": {} } };
+    await using server = await testServer({ tools: [twice] });
+    const { text } = await server.call(twice, {}, { needs });
+    const next = method === "GET"
+      ? ": call the tool again."
+      : ". It may have been done all the same: check before you repeat it.";
+    assert.equal(text, `notes is not connected any more${next}`);
+  });
+}
+
+Deno.test("durable work whose account is disconnected after a sleep may have acted before", async () => {
+  const acted = Promise.withResolvers<void>();
+  const slow = tool({
+    name: "slow",
+    needs: { notes },
+    task: { durable: true },
+    async run(_input, { needs, sleep, step }) {
+      await step("act", async () => {
+        const response = await needs.notes.fetch("/me", { method: "POST" });
+        await response.body?.cancel();
+      });
+      acted.resolve();
+      await sleep("night", 86_400);
+      return await needs.notes.fetch("/me").then(String);
+    },
+  });
+  const needs: { notes?: ProviderApi } = { notes: { "/me": {} } };
+  await using server = await testServer({ tools: [slow] });
+  const task = await server.startTask(slow, {}, { needs });
+  await acted.promise;
+  needs.notes = undefined;
+  await server.advance(86_400);
+  assert.equal(
+    (await task.result()).text,
+    "notes is not connected any more. " +
+      "It may have been done all the same: check before you repeat it.",
+  );
+});
+
 Deno.test("durable work has its accounts after a sleep", async () => {
   await using server = await testServer({ tools });
   const needs = { notes: {} };

@@ -28,7 +28,6 @@ import type {
   ItemWithNeeds,
   NeedsMode,
 } from "../../core/mcp/exchange/needs.ts";
-import { MAY_HAVE_SUCCEEDED } from "../../core/provider/account_fetch.ts";
 import {
   AccountKeys,
   KeyRefusalWatch,
@@ -45,6 +44,7 @@ import {
   type AccountRequest,
   ActingRequests,
   FoundAccount,
+  gone,
   keyFetch,
   tokenFetch,
 } from "./account_request.ts";
@@ -124,7 +124,8 @@ export function findAccounts(
     as?: string,
   ): CallNeeds => {
     let bound: Context | undefined;
-    const requests = new ActingRequests();
+    const { durable } = CallContext.askingOf(context).work;
+    const requests = new ActingRequests(durable?.isUnderWay);
     return {
       begun: () => accounts?.begun,
       account,
@@ -143,7 +144,12 @@ export function findAccounts(
             ? accounts!.at(service, { acting, context, requests })
             : isUpstream(service)
             ? upstream!.at(service, acting, requests)
-            : openMcpAccount(service, { acting, context }, server.server);
+            : openMcpAccount(
+              service,
+              { acting, context },
+              requests,
+              server.server,
+            );
         }
         Object.assign(context, { needs });
         accounts?.bind(context);
@@ -174,13 +180,6 @@ interface Asked {
   services: readonly ConnectableService[];
   named?: string;
   finding: NeedsMode;
-}
-
-function gone(service: ConnectableService, mayHaveActed = false): ToolError {
-  const next = mayHaveActed
-    ? `. ${MAY_HAVE_SUCCEEDED}`
-    : ": call the tool again.";
-  return new ToolError(`${titleOf(service)} is not connected any more${next}`);
 }
 
 /** The connected accounts that one call needs. */

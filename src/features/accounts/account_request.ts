@@ -4,20 +4,24 @@
  *
  * @module
  */
-import type {
-  Account,
-  AccountFetch,
-  OAuthAccount,
-  PersonalKey,
-  UpstreamAccount,
+import {
+  type Account,
+  type AccountFetch,
+  type AccountService,
+  type OAuthAccount,
+  type PersonalKey,
+  titleOf,
+  type UpstreamAccount,
 } from "../../authoring/account.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
+import { ToolError } from "../../authoring/tool.ts";
 import type { BoundedRequest } from "../../core/caller.ts";
 import type { GivenKeys } from "../../core/mcp/exchange/given_keys.ts";
 import type { ToolFetchOptions } from "../../core/net/bounded_answer.ts";
 import { isSafeMethod } from "../../core/net/send_once.ts";
 import {
   accountFetch,
+  MAY_HAVE_SUCCEEDED,
   mayHaveSucceeded,
 } from "../../core/provider/account_fetch.ts";
 import type { KeyRefusalWatch, OpenedAccount } from "./account_keys.ts";
@@ -27,8 +31,12 @@ export type AccountRequest = BoundedRequest & ToolFetchOptions;
 
 /** The requests of a call that may change something at a service. */
 export class ActingRequests {
-  /** True once such a request was given a key. */
-  mayHaveActed = false;
+  /**
+   * @param mayHaveActed true once such a request was given a key; from the
+   * beginning in durable work of which an earlier run has begun, perhaps in
+   * another process
+   */
+  constructor(public mayHaveActed = false) {}
 
   /**
    * Opens an account for a request, or for no request.
@@ -56,6 +64,17 @@ export class ActingRequests {
       return failed(error);
     }
   }
+}
+
+/** Makes the error of a call whose account was disconnected during it. */
+export function gone(
+  service: AccountService,
+  mayHaveActed = false,
+): ToolError {
+  const next = mayHaveActed
+    ? `. ${MAY_HAVE_SUCCEEDED}`
+    : ": call the tool again.";
+  return new ToolError(`${titleOf(service)} is not connected any more${next}`);
 }
 
 /**

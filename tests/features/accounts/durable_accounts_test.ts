@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/mod.ts";
 import type { AccountService } from "../../../src/authoring/account.ts";
+import { MAY_HAVE_SUCCEEDED } from "../../../src/core/provider/account_fetch.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { connect, openConnect, startConnected } from "../../kit/connected.ts";
@@ -98,6 +99,44 @@ for (const isGone of [false, true]) {
     assert.match(text, /^ada@work, ada@work/);
   });
 }
+
+test.inMemory("durable work whose account is gone in another process may have acted before", async ({ kv }) => {
+  using time = new FakeTime();
+  await using service = new KeyService("ada@work");
+  const linear = service.key("linear");
+  const napped = Promise.withResolvers<void>();
+  const tools = [tool({
+    name: "nap",
+    needs: { linear },
+    task: { durable: true },
+    async run(_input, { needs, step, sleep }) {
+      await step("act", async () => {
+        const response = await needs.linear.fetch("/me", { method: "POST" });
+        await response.body?.cancel();
+      });
+      napped.resolve();
+      await sleep("nap", 60);
+      return await (await needs.linear.fetch("/me")).text();
+    },
+  })];
+  let taskId: string;
+  {
+    await using server = await startConnected(linear, { kv, tools });
+    await connect(await openConnect(server), keyOf("ada@work"));
+    taskId = await (await callerOf(server)).begin("nap");
+    await napped.promise;
+    const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+    await visitor.press("/account/accounts/disconnect");
+  }
+  await using server = await startConnected(linear, { kv, tools });
+  const { status } = await callerOf(server);
+  time.tick(61);
+  await until(async () => (await status(taskId)).text !== undefined);
+  assert.equal(
+    (await status(taskId)).text,
+    `Linear is not connected any more. ${MAY_HAVE_SUCCEEDED}`,
+  );
+});
 
 /** Waits until a task shows a link, and gives it and its words. */
 async function linkOfTask(

@@ -4,7 +4,9 @@
 import assert from "node:assert/strict";
 import { faultsIn } from "../../../src/authoring/options.ts";
 import { DEFINITIONS } from "../../../src/core/catalogue/compiled_definitions.ts";
-import { mcpServer } from "../../../src/mod.ts";
+import { MAY_HAVE_SUCCEEDED } from "../../../src/core/provider/account_fetch.ts";
+import { mcpServer, tool } from "../../../src/mod.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { resultOf, textOf } from "../../kit/answer.ts";
 import {
   clientOf,
@@ -13,7 +15,9 @@ import {
   openConnect,
   startConnected,
 } from "../../kit/connected.ts";
-import { McpService } from "../../kit/mcp_service.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { keyOf, KeyService } from "../../kit/key_service.ts";
+import { DISCOVERED, McpService } from "../../kit/mcp_service.ts";
 import { connectThere, startThrough, through } from "../../kit/mcp_through.ts";
 
 for (const generation of ["2025", "2026"] as const) {
@@ -134,4 +138,48 @@ for (
     const faults = faultsIn(DEFINITIONS, { tools: [through(other)] });
     assert.match(faults.join(), /(mcpServer|personalKey)\("a/);
   });
+}
+
+Deno.test("a call of an open server counts as one that may have acted, if an account is gone after it", async () => {
+  using time = new FakeTime();
+  await using service = new McpService();
+  service.answer = (request, path) =>
+    path === "/mcp" && !request.headers.has("authorization")
+      ? answerOpen(request)
+      : undefined;
+  await using keys = new KeyService("ada@acme");
+  const linear = keys.key();
+  const other = mcpServer("crm", { url: service.url, open: true });
+  let disconnect = async () => {};
+  await using server = await startConnected(linear, {
+    tools: [tool({
+      name: "both",
+      needs: { other, linear },
+      async run(_input, { needs }) {
+        await needs.other.call("write");
+        await disconnect();
+        return await (await needs.linear.fetch("/me")).text();
+      },
+    })],
+  });
+  await connect(await openConnect(server), keyOf("ada@acme"));
+  const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+  disconnect = async () => {
+    await visitor.press("/account/accounts/disconnect");
+    time.tick(2);
+  };
+  const call = await clientOf(server, "2026");
+  assert.equal(
+    await textOf(call("both")),
+    `Linear is not connected any more. ${MAY_HAVE_SUCCEEDED}`,
+  );
+});
+
+/** Answers as a server that asks no one who they are. */
+async function answerOpen(request: Request): Promise<Response> {
+  const { id, method } = await request.json();
+  const result = method === "server/discover"
+    ? DISCOVERED
+    : { content: [{ type: "text", text: "written" }] };
+  return Response.json({ jsonrpc: "2.0", id, result });
 }
