@@ -82,7 +82,7 @@ export interface AccountClient {
   readonly id: string;
   /**
    * True if {@linkcode revoke} can end these tokens at the service that issued
-   * them; without tokens, those that it issues now.
+   * them. They are needed only if the service has `findServer`.
    */
   canRevoke(tokens?: UpstreamTokens): Promise<boolean>;
   /**

@@ -64,12 +64,21 @@ export function accountsPart(services: ConnectServices): AccountPagePart {
  * there.
  */
 export async function canRevokeAtService(
-  { service, application }: ListedAccount,
+  { id, subject, service, application }: ListedAccount,
   { accountClients, vault }: Pick<ConnectServices, "accountClients" | "vault">,
 ): Promise<boolean> {
   const client = accountClients.get(service);
-  const isOurs = vault && client && client.id === application;
-  return isOurs ? await client.canRevoke().catch(() => false) : false;
+  if (!vault || !client || client.id !== application) return false;
+  try {
+    // Only such a service may have had another issuer, which the tokens name.
+    if (!client.findServer) return await client.canRevoke();
+    const own = await vault.find(subject);
+    const found = own.find(({ key }) => key.at(-1) === id);
+    const tokens = found && await vault.open(found);
+    return tokens !== undefined && await client.canRevoke(JSON.parse(tokens));
+  } catch {
+    return false;
+  }
 }
 
 export function disconnection(

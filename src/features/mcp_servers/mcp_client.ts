@@ -123,9 +123,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
 
   async canRevoke(tokens?: UpstreamTokens): Promise<boolean> {
     const { by } = (tokens ?? {}) as Partial<IssuedTokens>;
-    const { issuer } = by ?? await this.#resource();
-    const { revocation_endpoint } = await this.#at({ issuer });
-    return revocation_endpoint !== undefined;
+    const { server } = await this.#issuer(by);
+    return server.revocation_endpoint !== undefined;
   }
 
   async authorizationUrl(

@@ -545,10 +545,33 @@ for (const isAway of [false, true]) {
     // This process has not read where the server led before.
     await using server = await startThrough(service, { kv });
     const visitor = await AccountVisitor.signIn(server, { at: "/accounts" });
+    assert.match(visitor.words, /and Other is told that they end/);
     await visitor.press("/account/accounts/disconnect");
     await until(() => service.revoked.length > 0);
     assert.match(service.revoked[0], /^crm-refresh/);
     assert.deepEqual(other.forms, []);
+  });
+}
+
+for (const isGone of [false, true]) {
+  Deno.test(`the account page promises no revocation if ${isGone ? "our client is gone" : "the authorization server that issued the tokens revokes none, though the one that the server names now does"}`, async () => {
+    await using service = new McpService();
+    await using other = new McpService("2026", "crm");
+    if (!isGone) service.metadata = { revocation_endpoint: undefined };
+    await using kv = await openTestKv();
+    await using server = await startThrough(service, { kv });
+    await connectThere(server, service);
+    service.resource = { authorization_servers: [other.origin] };
+    if (isGone) {
+      for await (const { key } of kv.list({ prefix: ["mcp-client"] })) {
+        await kv.delete(key);
+      }
+    }
+    await using after = await startThrough(service, { kv });
+    const visitor = await AccountVisitor.signIn(after, { at: "/accounts" });
+    assert.match(visitor.words, /Other cannot be told: end the app/);
+    const { words } = await visitor.signInToErase();
+    assert.match(words, /your keys and tokens at Other themselves/);
   });
 }
 
