@@ -10,9 +10,9 @@ import { filesBelow } from "./kit/files.ts";
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
   "src/core/": 27_900,
-  "src/features/": 19_900,
+  "src/features/": 20_000,
   "packages/": 15_900,
-  "": 66_000,
+  "": 66_200,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];

@@ -46,6 +46,7 @@ import {
   FoundAccount,
   gone,
   keyFetch,
+  openFetch,
   tokenFetch,
 } from "./account_request.ts";
 import type { AccountVault } from "./account_vault.ts";
@@ -146,8 +147,7 @@ export function findAccounts(
             ? upstream!.at(service, acting, requests)
             : openMcpAccount(
               service,
-              { acting, context },
-              requests,
+              { acting, context, send: openFetch(service, requests) },
               server.server,
             );
         }

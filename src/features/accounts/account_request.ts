@@ -77,6 +77,17 @@ export function gone(
   return new ToolError(`${titleOf(service)} is not connected any more${next}`);
 }
 
+/** Makes the `fetch` of a service without accounts. */
+export function openFetch(
+  service: AccountService,
+  requests: ActingRequests,
+): AccountFetch {
+  return (path, init) => {
+    const reveal = async () => await requests.open(() => undefined, init);
+    return accountFetch(service, reveal)(path, init);
+  };
+}
+
 /**
  * Makes the `fetch` of an account with a pasted key. It records when the
  * service refuses the key.

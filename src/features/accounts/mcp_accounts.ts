@@ -5,16 +5,13 @@
  */
 import type {
   Account,
-  AccountFetch,
   McpAccount,
   OAuthAccount,
   OpenMcpServer,
 } from "../../authoring/account.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
-import { accountFetch } from "../../core/provider/account_fetch.ts";
 import type { AccountClient } from "./account_client.ts";
-import type { ActingRequests } from "./account_request.ts";
 import { type McpCallAccount, type McpPort, mcpPortOf } from "./mcp_port.ts";
 
 async function load(server: OpenedServer): Promise<McpPort> {
@@ -53,26 +50,17 @@ export function mcpAccountOf(
   return Object.assign(account, { call });
 }
 
-/**
- * Makes the account object for an MCP server without sign-in.
- *
- * @param requests the requests of the call to all of its services
- */
+/** Makes the account object for an MCP server without sign-in. */
 export function openMcpAccount(
   service: OpenMcpServer,
-  call: Pick<McpCallAccount, "acting" | "context">,
-  requests: ActingRequests,
+  call: Pick<McpCallAccount, "acting" | "context" | "send">,
   server: OpenedServer,
 ): McpAccount {
-  const send: AccountFetch = (path, init) => {
-    const reveal = async () => await requests.open(() => undefined, init);
-    return accountFetch(service, reveal)(path, init);
-  };
   const reveal = () => Promise.resolve("");
   const connection = () => Promise.resolve(call.context.caller.binding);
   return mcpAccountOf(
-    { fetch: call.acting.fetch(send), reveal },
-    { ...call, service, send, connection },
+    { fetch: call.acting.fetch(call.send), reveal },
+    { ...call, service, connection },
     server,
   );
 }
