@@ -73,6 +73,8 @@ export abstract class TokenRules {
   readonly #refresh = new Map<string, ServiceGrant>();
   #count = 0;
 
+  /** The origin of the server to which it sends people back. */
+  redirectsTo = BASE_URL;
   /** Our application there, which an operator may change. */
   clientId: string;
   /** Other clients that it knows, with the same secret. */
@@ -144,7 +146,7 @@ export abstract class TokenRules {
 
   #authorize(query: URLSearchParams): Response {
     this.requests.push(query);
-    const redirectUri = `${BASE_URL}/connect/${this.name}/callback`;
+    const redirectUri = `${this.redirectsTo}/connect/${this.name}/callback`;
     const challenge = query.get("code_challenge");
     const client = query.get("client_id") ?? "";
     const isRight = (client === this.clientId || this.clients.has(client)) &&
