@@ -6,7 +6,12 @@
 import { isObject, type JsonObject } from "../../src/core/json.ts";
 import { isAddress } from "../../src/authoring/personal_key.ts";
 import { SCOPE_TOKEN } from "../../src/authoring/scope.ts";
-import { type ApiDocument, resolveReference, shortLine } from "./document.ts";
+import {
+  type ApiDocument,
+  countParts,
+  resolveReference,
+  shortLine,
+} from "./document.ts";
 import type { Operation } from "./operations.ts";
 import { shortText } from "./schema.ts";
 
@@ -55,6 +60,9 @@ export function securityOf(
   const given = operations.map(({ raw }) => {
     const alternatives = raw.security ?? document.root.security;
     const sets = Array.isArray(alternatives) ? alternatives : [];
+    for (const it of sets) {
+      countParts(document, 1 + Object.keys(Object(it)).length);
+    }
     return sets.length > 0 ? sets.filter(isObject) : [{}];
   });
   const wants = given.map((alternatives) =>
