@@ -8,12 +8,18 @@
 import { getDomain } from "tldts";
 
 /**
- * True if two URLs have the same host or the same registrable domain. Each
- * customer of a hosting domain such as `github.io` has a domain of their own.
+ * True if two URLs have the same host, or if the host of one is below that of
+ * the other within one registrable domain. `api.example.com` and
+ * `app.example.com` are not: hosts next to each other often belong to others.
+ * Each customer of a hosting domain such as `github.io` has a domain of their
+ * own.
  */
 export function isSameSite(one: URL, other: URL): boolean {
-  const [domain, another] = [one, other].map(({ hostname }) =>
+  if (one.host === other.host) return true;
+  const names = [one.hostname, other.hostname];
+  const [domain, another] = names.map((hostname) =>
     getDomain(hostname, { allowPrivateDomains: true })
   );
-  return one.host === other.host || domain !== null && domain === another;
+  const [outer, inner] = names.sort((a, b) => a.length - b.length);
+  return domain !== null && domain === another && inner.endsWith(`.${outer}`);
 }

@@ -264,8 +264,9 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   }
 
   /**
-   * True if the token and revocation endpoints are on the site of the
-   * authorization endpoint, or are those in that site's metadata. Otherwise an
+   * True if the token and revocation endpoints are on the host of the
+   * authorization endpoint, above or below it, or are those in that host's
+   * metadata. Otherwise an
    * attacker's server could name the page of an honest one, and get the codes
    * that the honest one issues (RFC 9700 §4.4).
    */

@@ -791,22 +791,26 @@ Deno.test("people are sent to the page of another site if its own metadata name 
   await again.client.findServer();
 });
 
-Deno.test("no one is sent to the page of another tenant of one hosting domain whose codes would go elsewhere", async () => {
+Deno.test("no one is sent to the page of a host next to the server, or of another tenant of one hosting domain, whose codes would go elsewhere", async () => {
   for (
-    const [page, isSent] of [
-      ["https://honest.github.io", false],
-      ["https://id.thief.github.io", true],
-      ["https://thief.github.io", true],
+    const [host, page, isSent] of [
+      ["thief.github.io", "https://honest.github.io", false],
+      ["thief.github.io", "https://id.thief.github.io", true],
+      ["thief.github.io", "https://thief.github.io", true],
+      ["thief.example.com", "https://honest.example.com", false],
+      ["thief.example.com", "https://example.com", true],
+      ["thiefexample.com", "https://example.com", false],
     ] as const
   ) {
     using kv = await openTestKv();
-    const declared = mcpServer("crm", { url: "https://thief.github.io/mcp" });
+    const origin = `https://${host}`;
+    const declared = mcpServer("crm", { url: `${origin}/mcp` });
     const client = new McpAccountClient(
       declared as OAuthAccount,
       processOn(kv),
       async (input) =>
         await introduce(new Request(input), {
-          origin: "https://thief.github.io",
+          origin,
           url: declared.api,
           clientId: "ours",
           metadata: { authorization_endpoint: `${page}/authorize` },
@@ -814,7 +818,7 @@ Deno.test("no one is sent to the page of another tenant of one hosting domain wh
     );
     const found = client.findServer();
     if (isSent) await found;
-    else await assert.rejects(found, /sends people to honest\.github\.io/);
+    else await assert.rejects(found, /sends people to .*, and their codes/);
   }
 });
 
