@@ -28,6 +28,8 @@ const MAX_PROBE_CHARACTERS = 32;
 /** One spelling of a key. */
 interface Form {
   pattern: string;
+  /** The pattern's beginning. */
+  probe: string;
   /**
    * True for base64, where the letters before and after may also have bits of
    * the key.
@@ -47,8 +49,6 @@ export interface KeyForms {
 /** The spellings of the latest keys. */
 export const RECENT_KEYS = new Map<string, KeyForms>();
 
-const probeOf = ({ pattern }: Form) => pattern.slice(0, MAX_PROBE_CHARACTERS);
-
 export function keyFormsOf(key: string): KeyForms {
   const known = RECENT_KEYS.get(key);
   if (known) return known;
@@ -59,7 +59,11 @@ export function keyFormsOf(key: string): KeyForms {
   const forms = (patterns: string[], isBase64: boolean) =>
     [...new Set(patterns)]
       .filter(({ length }) => length >= MIN_CHARACTERS)
-      .map((pattern): Form => ({ pattern, isBase64 }));
+      .map((pattern): Form => ({
+        pattern,
+        probe: pattern.slice(0, MAX_PROBE_CHARACTERS),
+        isBase64,
+      }));
   const read = readText(key).text;
   const letters = texts.flatMap(lettersOf);
   const plain = [read, base64urlOf(read), read.replaceAll(" ", "+")];
@@ -298,20 +302,40 @@ function readText(text: string): ReadText {
   return { text: read, place };
 }
 
-/** Finds some spellings of keys in a text, in one pass if there are none. */
-class FormSearch {
-  /** The beginnings of the spellings. */
-  readonly #probes: TextSearch;
+/**
+ * The number of characters, counted for each spelling, after which one pass for
+ * all spellings is prepared. That takes longer than the search of a short text.
+ */
+const MAX_SIMPLE = 500_000;
 
-  constructor(private readonly forms: readonly Form[]) {
-    this.#probes = new TextSearch(forms.map(probeOf));
+/** Finds some spellings of keys in texts. */
+class FormSearch {
+  /** Finds the beginnings of the spellings in one pass. */
+  #probes?: TextSearch;
+  #simple = 0;
+
+  constructor(private readonly forms: readonly Form[]) {}
+
+  /** Lists the spellings whose beginnings are in a text. */
+  #begunIn(text: string): Form[] {
+    const { forms } = this;
+    if (!this.#probes) {
+      this.#simple += forms.length * text.length;
+      if (this.#simple < MAX_SIMPLE) {
+        return forms.filter(({ probe }) => text.includes(probe));
+      }
+      this.#probes = new TextSearch(forms.map(({ probe }) => probe));
+    }
+    const found = this.#probes.patternsIn(text);
+    return found.size === 0
+      ? []
+      : forms.filter(({ probe }) => found.has(probe));
   }
 
   /** Lists the ranges of `text`, which may overlap. */
   rangesIn(text: string): Range[] {
-    const found = this.#probes.patternsIn(text);
-    if (found.size === 0) return [];
-    const forms = this.forms.filter((form) => found.has(probeOf(form)));
+    const forms = this.#begunIn(text);
+    if (forms.length === 0) return [];
     const [inBase64, plain] = [true, false].map((isBase64) => {
       const those = forms.filter((form) => form.isBase64 === isBase64);
       return new TextSearch(those.map(({ pattern }) => pattern)).rangesIn(text);
