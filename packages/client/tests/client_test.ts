@@ -7,8 +7,8 @@ import type { Json } from "../../../tests/kit/message.ts";
 import { until } from "../../../tests/kit/wait.ts";
 import { Client, type ClientOptions, type TaskState } from "../mod.ts";
 
-/** Called when a client has seen the task of `brew` at work. */
-let seen = () => {};
+/** Resolved when a client has seen the task of `brew` at work. */
+const seen = Promise.withResolvers<void>();
 const where = z.object({
   region: z.string().meta({ "x-mcp-header": "Region" }),
   place: z.object({
@@ -27,7 +27,7 @@ const tools = [
     task: "required",
     async run({ region }, { progress, signal }) {
       await progress(1, 2, "Brewing");
-      if (region === "Assam") await new Promise<void>((go) => seen = go);
+      if (region === "Assam") await seen.promise;
       if (region === "dry") throw new ToolError("No water");
       if (region === "stuck") {
         await new Promise((_, reject) => {
@@ -149,7 +149,7 @@ Deno.test("Client follows a task to its result", () =>
   withClient(async ({ client, told: tasks }) => {
     const called = client.request("tools/call", brewIn("Assam"));
     await until(() => tasks.length > 0);
-    seen();
+    seen.resolve();
     const { content } = await called;
     assert.equal((content as Json)[0].text, "Tea from Assam");
     assert.equal(tasks[0].status, "working");
