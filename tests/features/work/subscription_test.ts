@@ -259,7 +259,8 @@ for (const taskIds of ["a", [1], null, Array(101).fill("a")]) {
 }
 
 test.onDatabases("listen() follows a caller's own tasks", async ({ kv }) => {
-  const tasks = taskStore(new Database(kv));
+  const database = new Database(kv);
+  const tasks = taskStore(database);
   await tasks.create("mine", { binding: "ada" });
   await tasks.create("yours", { binding: "bob" });
   const listening = new Listening();
@@ -270,6 +271,8 @@ test.onDatabases("listen() follows a caller's own tasks", async ({ kv }) => {
   assert.deepEqual(notifications, { taskIds: ["mine"] });
   listening.end();
   await ended;
+  // The task may just be read once more.
+  await database.idle();
 });
 
 test.onDatabases("followTask() tells every state that another process makes, to the last", async ({ kv, other }) => {
