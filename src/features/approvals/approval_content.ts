@@ -66,17 +66,38 @@ export async function hasDefinition(
   return definition === await fingerprintOfLong(definitionOf(version, tool));
 }
 
-/** Waits for an author's function, with a time limit. */
-export async function inTime<T>(
+/**
+ * Calls an author's function with a copy of the arguments, so that it cannot
+ * change what runs. Waits for it, with a time limit.
+ */
+export async function askAuthor<T>(
   tool: string,
-  member: string,
-  call: () => MaybePromise<T>,
+  [member, ask]: [name: string, (input: JsonObject) => MaybePromise<T>],
+  input: JsonObject,
 ): Promise<T> {
-  return await within(AUTHOR_MILLISECONDS, call(), () => {
+  const asked = ask(copyOf(input) as JsonObject);
+  return await within(AUTHOR_MILLISECONDS, asked, () => {
     const seconds = AUTHOR_MILLISECONDS / 1000;
     const what = `tool ${tool}: approval.${member}`;
     throw new Error(`${what} took longer than ${seconds} seconds`);
   });
+}
+
+const isPlain = (value: unknown): value is JsonObject => {
+  if (!isObject(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+/**
+ * Copies JSON. Anything else that a schema may have made is not copied: a
+ * call with it is not approved.
+ */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isPlain(value)) return value;
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([name, it]) => [name, copyOf(it)]));
 }
 
 /**
@@ -91,7 +112,7 @@ export async function shownOf(
   const { name, approval } = tool;
   const show = approval?.show;
   const shown: ApprovalShown = show
-    ? await inTime(name, "show", () => show(input))
+    ? await askAuthor(name, ["show", show], input)
     : { title: tool.title ?? name };
   const path = `tool ${name}: approval.show`;
   const [fault] = kinds.faultsIn(APPROVAL_SHOWN, shown, path);
@@ -116,7 +137,7 @@ export async function offerOf(
 ): Promise<ApprovalOffer | undefined> {
   const { remember } = approval ?? {};
   const offer = remember &&
-    await inTime(name, "remember", () => remember(input));
+    await askAuthor(name, ["remember", remember], input);
   if (offer === undefined) return undefined;
   const path = `tool ${name}: approval.remember`;
   const [fault] = kinds.faultsIn(APPROVAL_OFFER, offer, path);
@@ -150,14 +171,11 @@ export function checkJson(
   if (Array.isArray(value)) {
     return value.forEach((it, index) => checkJson(tool, it, `${at}[${index}]`));
   }
-  if (isObject(value)) {
-    const prototype = Object.getPrototypeOf(value);
-    if (prototype === Object.prototype || prototype === null) {
-      for (const [name, member] of Object.entries(value)) {
-        if (member !== undefined) checkJson(tool, member, `${at}.${name}`);
-      }
-      return;
+  if (isPlain(value)) {
+    for (const [name, member] of Object.entries(value)) {
+      if (member !== undefined) checkJson(tool, member, `${at}.${name}`);
     }
+    return;
   }
   throw new TypeError(
     `tool ${tool}: ${at} is no JSON once its schema has parsed it, so it cannot be kept for an approval: make it what you need in run`,

@@ -27,11 +27,11 @@ import { hasPage, type WaitPages } from "../questions/page_questions.ts";
 import { addressOfWork } from "../work/task_call.ts";
 import type { Waiting } from "../questions/waits.ts";
 import {
+  askAuthor,
   ASKS_IF_CUT,
   checkJson,
   CLIENT_DECLINED,
   definitionOf,
-  inTime,
   lacksSignIn,
   NO_PAGE,
   offerOf,
@@ -198,7 +198,7 @@ export function approvalGate(
     const { work } = CallContext.askingOf(context);
     // A run that was approved is not asked about again.
     const isWanted = approval !== undefined && !work.durable?.isKept &&
-      (!when || await inTime(name, "when", () => when(input)) !== false);
+      (!when || await askAuthor(name, ["when", when], input) !== false);
     if (!isWanted && !work.durable?.hasApproval) {
       const hasWaited = await takePlace(toolRun, work);
       // Durable work checks its accounts before each step instead.

@@ -4,7 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { createServer } from "../../../src/server.ts";
-import { type Tool, tool, z } from "../../../src/mod.ts";
+import { testServer } from "../../../packages/testing/mod.ts";
+import { type Tool, tool, type ToolApproval, z } from "../../../src/mod.ts";
 import { memoryKv } from "../../../src/core/kv/memory_kv.ts";
 import { Database } from "../../../src/core/kv/database.ts";
 import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
@@ -67,6 +68,47 @@ Deno.test("when and show that throw, give nonsense or take too long begin nothin
   assert.equal(runs, 0);
   const thrown = events.filter(({ properties }) => properties.error);
   assert.equal(thrown.length, tools.length);
+});
+
+Deno.test("when, show and remember change neither what is approved nor what runs", async () => {
+  const input = z.object({ to: z.array(z.object({ cents: z.int() })) });
+  const change = (given: z.infer<typeof input>) => {
+    given.to[0].cents = 1;
+    given.to.length = 1;
+    given.to = [...given.to, ...given.to, { cents: 9 }];
+  };
+  const offer = { key: "a", label: "all", seconds: 60 };
+  const cases: Record<string, ToolApproval<z.infer<typeof input>>> = {
+    waits: { when: (it) => (change(it), true) },
+    runs: { when: (it) => (change(it), false) },
+    shows: { show: (it) => (change(it), { title: "Pay" }) },
+    remembers: { remember: (it) => (change(it), offer) },
+  };
+  const tools = Object.entries(cases).map(([name, approval]) =>
+    tool({
+      name,
+      input,
+      approval: { show: (it) => ({ title: JSON.stringify(it) }), ...approval },
+      run: (it) => JSON.stringify(it),
+    })
+  );
+  await using server = await testServer({ tools });
+  const ann = server.as({ subject: "ann" });
+  const given = { to: [{ cents: 500 }, { cents: 700 }] };
+  for (const { name } of tools) {
+    const asked = name !== "runs";
+    for (const again of [false, true]) {
+      const isSilent = !asked || again && name === "remembers";
+      const { text } = await ann.call(
+        name,
+        given,
+        isSilent
+          ? {}
+          : { approval: name === "remembers" ? "remember" : "approve" },
+      );
+      assert.equal(text, JSON.stringify(given), name);
+    }
+  }
 });
 
 Deno.test("arguments that are no JSON once parsed are the author's fault, in words", async () => {
