@@ -68,6 +68,8 @@ const KEPT: [seed: number, steps?: number][] = [
   [3713136247, 4000],
   // A token that a service forgot within a minute of its renewal.
   [989785906, 10_000],
+  // An operator's command about a person with a used answer.
+  [3294523608, 10_000],
 ];
 
 for (const [seed, steps = STEPS] of KEPT) {

@@ -113,7 +113,13 @@ export class World implements Disposable {
   readonly #fetch = globalThis.fetch;
   readonly #stray = (event: PromiseRejectionEvent) => {
     event.preventDefault();
-    this.breaks(`a rejection that nothing handles: ${event.reason?.stack}`);
+    const { reason } = event;
+    // A refusal has no stack.
+    this.breaks(
+      `a rejection that nothing handles: ${
+        reason?.stack ?? Deno.inspect(reason)
+      }`,
+    );
   };
 
   constructor(

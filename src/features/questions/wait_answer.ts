@@ -253,7 +253,7 @@ function secondsKept(
  * end.
  */
 export async function isToBeTaken(
-  database: Database,
+  database: Pick<Database, "mayRepeat">,
   wait: Found<WaitRecord>,
 ): Promise<boolean> {
   const { state, approval } = wait.value;
@@ -276,20 +276,20 @@ export async function needsLook(
 }
 
 /**
- * Ends a wait, if it exists. Returns false if it is kept because its answer was
- * used.
+ * Ends a wait, if it exists. Returns false if it is kept because `isUnused`
+ * says that its answer was used.
  */
 export function expireWait(
   database: Database,
   key: Deno.KvKey,
-  { read, keepsUsed = false }: {
+  { read, isUnused }: {
     read?: Found<WaitRecord>;
-    keepsUsed?: boolean;
+    isUnused?(wait: Found<WaitRecord>): Promise<boolean>;
   } = {},
 ): Promise<boolean> {
   const ending = async (transaction: Transaction, entry: Entry<WaitRecord>) => {
     if (!isFound(entry)) return true;
-    if (keepsUsed && !await isToBeTaken(database, entry)) return false;
+    if (isUnused && !await isUnused(entry)) return false;
     dropWait(transaction, entry);
     const { value: { askerKey, state }, versionstamp } = entry;
     if (state !== "used") return true;

@@ -265,7 +265,9 @@ export function waitStore(database: Database) {
      * Ends a wait. Returns false, and keeps the wait, if its answer was used.
      */
     withdrawUnused: ({ key }: Pick<Wait, "key">): Promise<boolean> =>
-      expireWait(database, key, { keepsUsed: true }),
+      expireWait(database, key, {
+        isUnused: (wait) => isToBeTaken(database, wait),
+      }),
 
     /**
      * Waits until `isWanted` accepts a wait; by default, until the wait is
@@ -298,10 +300,21 @@ export function waitStore(database: Database) {
       for (const it of own) await endWait(database, it);
     },
 
-    /** Ends a person's waits, except those whose approved run has begun. */
+    /**
+     * Ends a person's waits, except those whose answer was used, such as by an
+     * approved run that has begun. Also keeps one whose use may have failed
+     * with status 503: the process of an operator's command has just begun, so
+     * it cannot tell, and must not stop here.
+     */
     async endAllOf(subject: string): Promise<void> {
+      const known = {
+        mayRepeat: (wait: { mark?: string }) => database.isGivenUp(wait),
+      };
       for (const read of await listed(subject)) {
-        await expireWait(database, read.key, { read, keepsUsed: true });
+        await expireWait(database, read.key, {
+          read,
+          isUnused: (wait) => isToBeTaken(known, wait),
+        });
       }
     },
 
