@@ -106,14 +106,16 @@ export function fingerprintOf(
   const code = plainCode(text).replace(TOOL_NAME, "")
     .replace(from, 'from"service"')
     .replace(/import \w+ from"\.[^"]*"/, "")
-    .replaceAll(/(?<=\btools:\[|\.call\()\w+/g, "")
     .replace(/(?<=Deno\.test\(")[\w.-]+/, "")
     .replaceAll(
       new RegExp(
-        `"(?:\\\\.|[^"\\\\])*"|\\b${service.variable}(?=(?:Keys|Open)?\\b)`,
+        `"(?:\\\\.|[^"\\\\])*"|${PATTERN}|` +
+          `((?<=\\btools:\\[|\\.call\\()\\w+)|` +
+          `\\b${service.variable}(?=(?:Keys|Open)?\\b)`,
         "g",
       ),
-      (it) => it === service.variable ? "service" : it,
+      (it, tool) =>
+        tool !== undefined ? "" : it === service.variable ? "service" : it,
     );
   return digest(code).toHex().slice(0, 12);
 }
@@ -128,41 +130,71 @@ export const toolNameIn = (text: string) =>
 /** Returns the constant of the service that a file declares. */
 export const serviceNameIn = (text: string) =>
   /\bexport const (\w+)=(?:account|mcpServer|personalKey|service)\(/
-    .exec(plainCode(text))?.[1];
+    .exec(bareCode(text))?.[1];
 
 /**
- * True if the code of a tool has an `approval`, or that of its test gives one.
- * Comments and texts are passed over.
+ * True if the file of a tool gives it an `approval`. No text of the source is
+ * taken for one, nor a member of the tool's input.
  */
-export const hasApproval = (text: string) =>
-  /^(?!\/\/).*\bapproval:(?:\{|"approve")/m.test(
-    plainCode(text).replaceAll(/"(?!approve")(?:\\.|[^"\\])*"/g, '""'),
-  );
+export function hasApproval(text: string): boolean {
+  const [, members = ""] =
+    /\bexport default tool\(\{([^]*)/.exec(bareCode(text)) ?? [];
+  let depth = 0;
+  for (const [sign] of members.matchAll(/[([{]|[)\]}]|\bapproval:/g)) {
+    if ("([{".includes(sign)) depth++;
+    else if (sign.length === 1) depth--;
+    else if (depth === 0) return true;
+  }
+  return false;
+}
+
+/** The source of what matches a regular expression in code. */
+const PATTERN = String
+  .raw`\/(?<=[(,=:[]\s*\/)(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/\w*`;
 
 /**
  * Matches the parts of code that {@linkcode plainCode} treats differently:
- * strings, templates, comments, and the signs that a formatter may change.
+ * strings, templates, regular expressions, comments, and the signs that a
+ * formatter may change.
  */
-const TOKEN =
-  /((["'])(?:\\.|(?!\2)[^\\\n])*\2)|(`(?:\\[^]|[^`\\])*`)|(\/\/.*)|(?<=\w)([;\s]+)(?=\w)|[;\s]+|,(?=\s*[)\]}])/g;
+const TOKEN = new RegExp(
+  String.raw`((["'])(?:\\.|(?!\2)[^\\\n])*\2)(?=(\s*:)?)|` +
+    `(\`(?:\\\\[^]|[^\`\\\\])*\`|${PATTERN})|` +
+    String.raw`(\/\/.*)|\/\*([^]*?)\*\/|` +
+    String.raw`(?<=\w)([;\s]+)(?=\w)|[;\s]+|,(?=\s*[)\]}])`,
+  "g",
+);
 
 /**
  * Returns code without what the options of a formatter change: spaces, quotes,
  * semicolons and last commas.
  */
-function plainCode(text: string): string {
-  return text.replaceAll(TOKEN, (_, string, _quote, kept, comment, between) => {
-    if (string !== undefined) {
-      const inside = string.slice(1, -1).replaceAll(
-        /\\([^])|"/g,
-        (it: string, sign = it) =>
-          sign === '"' ? '\\"' : sign === "'" ? sign : it,
-      );
-      return `"${inside}"`;
-    }
-    if (comment !== undefined) return `\n${comment.trim()}\n`;
-    return kept ?? (between === undefined ? "" : " ");
-  }).replaceAll(/"([A-Za-z_$][\w$]*)":/g, "$1:");
+const plainCode = (text: string) => shortened(text, false);
+
+/** Returns plain code without comments, and without what is in texts. */
+const bareCode = (text: string) => shortened(text, true);
+
+function shortened(text: string, isBare: boolean): string {
+  return text.replaceAll(
+    TOKEN,
+    (_, string, _quote, isKey, kept, comment, block, between) => {
+      if (string !== undefined) {
+        const inside = string.slice(1, -1).replaceAll(
+          /\\([^])|"/g,
+          (it: string, sign = it) =>
+            sign === '"' ? '\\"' : sign === "'" ? sign : it,
+        );
+        if (isKey && /^[A-Za-z_$][\w$]*$/.test(inside)) return inside;
+        return isBare ? '""' : `"${inside}"`;
+      }
+      if (isBare && (kept ?? comment ?? block) !== undefined) {
+        return kept === undefined ? "\n" : '""';
+      }
+      if (comment !== undefined) return `\n${comment.trim()}\n`;
+      if (block !== undefined) return `/*${plainCode(block)}*/`;
+      return kept ?? (between === undefined ? "" : " ");
+    },
+  );
 }
 
 /** Returns the path by which one module imports another. */

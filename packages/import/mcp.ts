@@ -307,6 +307,7 @@ function toolCode(
       'return "done";\n}';
   return {
     notes,
+    isApproved,
     tool: `import { tool${hasInput ? ", z" : ""} } from "${PACKAGE}";\n` +
       `import { ${variable} } from "../services/${file}.ts";\n\n${consts}` +
       `export default tool({\nname: "${name}",\n` +

@@ -275,6 +275,12 @@ interface Step {
   /** The present text of the file, if it exists. */
   before?: string;
   kind: "new" | "same" | "changed" | "both changed";
+  /**
+   * True if calls of the tool would no longer wait for a person's approval. The
+   * author has to confirm that, because another MCP server may call a tool
+   * harmless that deletes.
+   */
+  losesApproval: boolean;
 }
 
 interface Plan {
@@ -319,6 +325,7 @@ async function planOf(
   };
   const made: ImportItem[] = [];
   const names: string[] = [];
+  const losing = new Set<string>();
   for (const item of wanted) {
     const there = project.files.get(`${name} ${item.id}`);
     const test = project.files.get(`${name} test of ${item.id}`);
@@ -329,6 +336,9 @@ async function planOf(
       const tool = toolNameIn(there?.text ?? "") ?? item.name;
       const files = written.tool(item, tool);
       for (const it of files.notes) terminal.print(`Note: ${item.id} ${it}`);
+      if (there && hasApproval(there.text) && !files.isApproved) {
+        losing.add(item.id).add(`test of ${item.id}`);
+      }
       // The test comes first: if the import is cut off, the next import finds
       // the test, but makes no test that the author has deleted.
       if (test || !there) {
@@ -346,28 +356,24 @@ async function planOf(
     }
   }
   const files = await project.formatted(drafts);
-  const steps = files.map((file) => stepOf(file, project));
+  const steps = files.map((file) => stepOf(file, project, losing.has(file.id)));
   return { steps, made, names, isPersonal: written.isPersonal };
 }
 
-function stepOf(file: ImportedFile, project: ImportProject): Step {
+function stepOf(
+  file: ImportedFile,
+  project: ImportProject,
+  losesApproval: boolean,
+): Step {
   const there = project.files.get(`${file.service} ${file.id}`);
-  if (!there) return { file, kind: "new" };
+  if (!there) return { file, kind: "new", losesApproval };
   const kind = there.fingerprint === file.fingerprint
     ? "same"
-    : project.isChanged(there) || losesApproval(there.text, file.text)
+    : losesApproval || project.isChanged(there)
     ? "both changed"
     : "changed";
-  return { file, before: there.text, kind };
+  return { file, before: there.text, kind, losesApproval };
 }
-
-/**
- * True if calls would no longer wait for a person's approval. The author has to
- * confirm that, because another MCP server may call a tool harmless that
- * deletes.
- */
-const losesApproval = (before: string, after: string) =>
-  hasApproval(before) && !hasApproval(after);
 
 /** Reports the result of a check, and returns the exit code. */
 function report(
@@ -403,7 +409,7 @@ async function apply(
 ): Promise<boolean> {
   const open: string[] = [];
   const others: string[] = [];
-  for (const { file, before, kind } of steps) {
+  for (const { file, before, kind, losesApproval } of steps) {
     const id = file.id.replace(TEST_OF, "$1");
     const isOther = picked && !picked.some((item) => item.id === id);
     // The service serves what is picked too.
@@ -426,7 +432,7 @@ async function apply(
       terminal.print(`${kind === "new" ? "Made" : "Changed"} ${file.path}`);
       continue;
     }
-    const what = losesApproval(before!, file.text)
+    const what = losesApproval
       ? "no person would approve its calls any more"
       : "you and the document have changed it";
     terminal.print(`${file.path}: ${what}\n${diffOf(before!, file.text)}`);

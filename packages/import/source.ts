@@ -48,6 +48,8 @@ export const titleFor = (title: string, { name, isChosen }: ServiceNames) =>
 export interface ToolFiles {
   tool: string;
   test: string;
+  /** True if calls of the tool wait for a person's approval. */
+  isApproved: boolean;
   /** Notes for the author, to follow the name of the item. */
   notes: readonly string[];
 }

@@ -36,6 +36,7 @@ export function toolCode(
   service: UsedService,
 ): ToolCode {
   const { variable } = service;
+  const isApproved = operation.method === "DELETE";
   const isSafe = ["GET", "HEAD", "QUERY"].includes(operation.method);
   const schemas = toolArguments(details);
   const { consts, notes, input, cast } = inputCode(
@@ -61,13 +62,14 @@ export function toolCode(
       `description: ${literal(operation.description)},\n${input}` +
       `${given}: { ${variable} },\n` +
       (service.keys ? `settings: ${service.keys},\n` : "") +
-      (operation.method === "DELETE" ? APPROVAL_CODE : "") +
+      (isApproved ? APPROVAL_CODE : "") +
       `annotations: {\nreadOnlyHint: ${isSafe},\n` +
       `destructiveHint: ${!isSafe},\n` +
       `idempotentHint: ${isIdempotent},\nopenWorldHint: true,\n},\n` +
       `run: (${taken}, { ${context.join(", ")} }) =>\n` +
       `callApi(${given}.${variable}, ${literal(operation.id)}, ` +
       `${request}),\n});\n`,
+    isApproved,
     notes,
     cast,
   };

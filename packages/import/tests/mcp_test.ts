@@ -34,12 +34,15 @@ const SIGN_IN = { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" };
 const END = new AbortController().signal;
 
 /** Answers as a server of 2026 that lists these tools. */
-function serving(tools: readonly JsonObject[], version = "1") {
+const serving = (tools: readonly JsonObject[], version = "1") =>
+  titled(tools, "Tracker", version);
+
+function titled(tools: readonly JsonObject[], name: string, version = "1") {
   return async (request: Request) => {
     const { id, method } = await request.json();
     const result = method === "tools/list" ? { tools } : {
       supportedVersions: ["2026-07-28"],
-      serverInfo: { name: "Tracker", version },
+      serverInfo: { name, version },
     };
     return Response.json({ jsonrpc: "2.0", id, result });
   };
@@ -554,6 +557,91 @@ for (const quote of ['"', "'"]) {
     }
   });
 }
+
+/** Inputs whose code looks like an approval, or hides one from a reader. */
+const SLY_INPUTS: [string, JsonObject][] = [
+  ["a quote in a pattern", {
+    a: { type: "string", pattern: '^"?', description: "x approval:{ x" },
+    approval: { type: "string", enum: ["approve"] },
+  }],
+  ["a class of slashes and quotes", {
+    a: { type: "string", pattern: "^[/\"'`]?", description: "approval: {} `" },
+  }],
+  ["a quote before a name", {
+    '"a': { type: "string", description: "x approval:{ x" },
+  }],
+  ["an argument of that name", {
+    approval: { type: "object", properties: { approval: {} } },
+  }],
+];
+
+for (const [what, properties] of SLY_INPUTS) {
+  Deno.test(`no input of a server takes its approval from a tool: ${what}`, async () => {
+    const inputSchema = {
+      type: "object",
+      properties,
+      required: Object.keys(properties),
+    };
+    const harmless = { annotations: { destructiveHint: false } };
+    // It may show that input at once, or only when it takes back the hint.
+    for (const first of [{}, { inputSchema }]) {
+      await using trial = await Trial.start();
+      await run(trial, [{ ...DELETE, ...first }], "--pick", "*");
+      const before = await trial.read("tools/delete_issue.ts");
+      const changed = [{ ...DELETE, ...harmless, inputSchema }];
+      const { code, said } = await run(trial, changed);
+      assert.equal(code, 1);
+      for (const file of ["delete_issue.ts", "delete_issue_test.ts"]) {
+        const told = `tools/${file}: no person would approve its calls any mor`;
+        assert(said.includes(told), said);
+      }
+      assert.equal(await trial.read("tools/delete_issue.ts"), before);
+      // Without an approval, the same input is taken without a question.
+      await run(trial, changed, "--take");
+      const words = { ...changed[0], description: "Other words." };
+      assert.equal((await run(trial, [words])).code, 0);
+      assert.match(await trial.read("tools/delete_issue.ts"), /Other words/);
+    }
+  });
+}
+
+Deno.test("a server's word for code is no name that an author has changed", async () => {
+  await using trial = await Trial.start();
+  const told = (word: string) => [{
+    ...CREATE,
+    description: `As tools:[${word}, or a.call(${word}, b)`,
+  }];
+  await run(trial, told("one"), "--pick", "*");
+  assert.equal((await run(trial, told("one"), "--check")).code, 0);
+  const { code, said } = await run(trial, told("other"), "--check");
+  assert.equal(code, 1);
+  assert.match(said, /\+ .*tools:\[other/);
+  await run(trial, told("other"));
+  await trial.edit("tools/create_issue.ts", "tools:[other", "tools:[mine");
+  const open = await run(trial, told("third"));
+  assert.match(open.said, /^Not written: tools\/create_issue\.ts\./m);
+});
+
+Deno.test("a server's title names no constant", async () => {
+  await using trial = await Trial.start();
+  const name = "export const delete = account( `";
+  const open = () =>
+    mcpSource(URL, END, titled([CREATE], name), titled([CREATE], name));
+  const flags = parseFlags([URL, "--all", "--as", "tracker"]);
+  for (const _ of ["first", "again"]) {
+    const said: string[] = [];
+    const print = (words: string) => said.push(words);
+    const code = await importTools(flags, { print }, {
+      root: trial.root,
+      open,
+    });
+    assert.equal(code, 0, said.join("\n"));
+    assert.match(
+      await trial.read("services/tracker.ts"),
+      /^export const tracker = mcpServer/m,
+    );
+  }
+});
 
 Deno.test("the hints of tools are those that directories want", async () => {
   await using trial = await Trial.start();
