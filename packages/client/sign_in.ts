@@ -147,10 +147,10 @@ export class SignIn {
   }
 
   /**
-   * Checks that the token and revocation endpoints are on the site of the
-   * authorization endpoint, or are those in that site's metadata. Otherwise an
-   * attacker's server could name the page of an honest one, and get the codes
-   * that the honest one issues (RFC 9700 §4.4).
+   * Checks that the token and revocation endpoints are on the host of the
+   * authorization endpoint, above or below it, or are those in that host's
+   * metadata. Otherwise an attacker's server could name the page of an honest
+   * one, and get the codes that the honest one issues (RFC 9700 §4.4).
    */
   async #checkTargets(server: Json): Promise<void> {
     // Without the right `iss` there is no code to redeem.

@@ -308,7 +308,7 @@ Deno.test("SignIn.parseChallenge() reads what a server wants", () => {
   );
 });
 
-/** Metadata with a sign-in page at another site, and no promise of `iss`. */
+/** Metadata with a sign-in page at another host, and no promise of `iss`. */
 function sentTo(page: string, change: Record<string, unknown> = {}): Routes {
   return changed(SERVER, {
     authorization_endpoint: `${page}/authorize`,
@@ -318,7 +318,13 @@ function sentTo(page: string, change: Record<string, unknown> = {}): Routes {
 }
 
 Deno.test("SignIn sends no one to the page of another site whose codes would go elsewhere", async () => {
-  for (const page of ["https://honest.example", "https://a.co.uk"]) {
+  for (
+    const page of [
+      "https://honest.example",
+      "https://login.example.com",
+      "https://a.co.uk",
+    ]
+  ) {
     const { fetch, sent } = serverOf(sentTo(page));
     await assert.rejects(SignIn.begin(optionsOf(fetch)), {
       message: `${ORIGIN} sends people to ${
@@ -337,13 +343,14 @@ Deno.test("SignIn sends no one to the page of another site whose codes would go 
   }
 });
 
-Deno.test("SignIn sends people to another site of the same domain, with iss, for a known client, and where the page's own metadata agree", async () => {
+Deno.test("SignIn sends people to a host above or below the server, with iss, for a known client, and where the page's own metadata agree", async () => {
   const page = "https://honest.example";
   const revocation_endpoint = undefined;
   const promise = { authorization_response_iss_parameter_supported: true };
   for (
     const [changes, registered] of [
-      [sentTo("https://login.example.com")],
+      [sentTo("https://example.com")],
+      [sentTo("https://login.tools.example.com")],
       [sentTo(page, promise)],
       [sentTo(page), { clientId: "known", issuer: ORIGIN }],
     ] as [Routes, SignInOptions["registered"]][]

@@ -266,9 +266,8 @@ export class McpAccountClient implements Omit<AccountClient, "id"> {
   /**
    * True if the token and revocation endpoints are on the host of the
    * authorization endpoint, above or below it, or are those in that host's
-   * metadata. Otherwise an
-   * attacker's server could name the page of an honest one, and get the codes
-   * that the honest one issues (RFC 9700 §4.4).
+   * metadata. Otherwise an attacker's server could name the page of an honest
+   * one, and get the codes that the honest one issues (RFC 9700 §4.4).
    */
   async #mayRedeem(server: ProviderMetadata): Promise<boolean> {
     const { authorization_endpoint: page, issuer } = server;
