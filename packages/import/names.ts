@@ -10,6 +10,9 @@ import { escaped } from "../../src/core/log/log_line.ts";
 
 const MAX_NAME = 64;
 
+/** The number of characters of a text of which a name is made. */
+const MAX_TEXT = 1000;
+
 /**
  * Names that imported files already use, or that JavaScript or Windows
  * reserves.
@@ -42,7 +45,7 @@ const LATIN = new Map(
 
 /** Splits a text into words in lower case, in Latin letters where possible. */
 function latinWords(text: string): string {
-  return text.normalize("NFKD").replaceAll(/\p{M}/gu, "")
+  return text.slice(0, MAX_TEXT).normalize("NFKD").replaceAll(/\p{M}/gu, "")
     .replaceAll(/([\p{Ll}0-9])(\p{Lu})/gu, "$1 $2")
     .replaceAll(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, "$1 $2")
     .toLowerCase()

@@ -282,7 +282,9 @@ function parameterOf(
       : Object(resolveReference(document, media)).schema,
   );
   const said = shortText(one.description);
-  const words = isLossy(name) ? [name, said].filter(Boolean).join(": ") : said;
+  const words = isLossy(name)
+    ? [shortLine(name), said].filter(Boolean).join(": ")
+    : said;
   const example = one.example ?? firstExample(document, one.examples);
   const usual = usualStyle(`${place}`);
   const style = STYLES.includes(`${one.style}`) ? one.style : usual;

@@ -29,7 +29,27 @@ Deno.test("names are in Latin letters where there are such", () => {
   assert.equal(camelCase("名前"), "value");
 });
 
+Deno.test("of a text of any length, a name is made of its beginning", () => {
+  for (const part of ["1_", "A", "É", "名"]) {
+    assert.doesNotMatch(snakeCase(`${part.repeat(100_000)} tail`), /tail/);
+  }
+});
+
 const text = { type: "string" };
+
+Deno.test("a parameter of an endless name is described in a line", async () => {
+  await using trial = await Trial.start();
+  const name = "1_".repeat(100_000);
+  const parameters = [{ name, in: "query", schema: text }];
+  const { code } = await trial.import(
+    documentOf({ "/a": { get: { operationId: "a", parameters } } }),
+  );
+  assert.equal(code, 0);
+  const tool = await trial.read("tools/a.ts");
+  assert.match(tool, /value: z\.string\(\)[^]{1,50}"(?:1_)+1?…"/);
+  const [described] = /"(?:1_)+1?…"/.exec(tool)!;
+  assert(described.length < 300, `${described.length}`);
+});
 
 Deno.test("what has no Latin letters is described by its own name, and names that meet are told apart", async () => {
   await using trial = await Trial.start();
