@@ -20,6 +20,8 @@ import { type Issued, OBEYED_SECONDS, type World } from "./world.ts";
 /** The words of a 503 for the database, also in a stream. */
 const UNAVAILABLE = /Storage is unavailable/;
 const NOT_RUN = /^The server stops\. This was not run\. Call it again/;
+/** An approved run may have ended too, and waits for its person. */
+const OVER = /(connection|call|task) has ended/;
 
 const capabilities = { ...TASKS, elicitation: {} };
 
@@ -407,7 +409,7 @@ export class App {
       const text = message.result?.content?.[0]?.text ??
         JSON.stringify(message);
       if (UNAVAILABLE.test(text) || NOT_RUN.test(text)) continue;
-      if (!isBound && text.includes("has ended")) continue;
+      if (!isBound && OVER.test(text)) continue;
       const answered = { since, isBound };
       const link = this.payments.read(payment, text, answered);
       if (link) {

@@ -70,6 +70,8 @@ const KEPT: [seed: number, steps?: number][] = [
   [989785906, 10_000],
   // An operator's command about a person with a used answer.
   [3294523608, 10_000],
+  // A person who decides after a pause about a run whose end is unknown.
+  [2945749627, 10_000],
 ];
 
 for (const [seed, steps = STEPS] of KEPT) {
