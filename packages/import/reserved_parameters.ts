@@ -35,18 +35,25 @@ const KEY = /^(?:x-)?(?:access|api|auth|oauth)[-_]?(?:key|token)$/i;
 const MAYBE_KEY = /^(?:key|token)$/i;
 const KEY_WORDS = /\bauthenti|\bAPI key\b|\bscopes?\b/i;
 
+/** Matches the type of a scheme that sends an access token, or its header. */
+const SENDS_TOKEN = /^(?:authorization|bearer|oauth2|openIdConnect)$/i;
+
 /** The parameters of a document's operations that are reserved. */
 export class ReservedParameters {
   readonly #root: JsonObject;
   /** For each location and name of a key, the names of its schemes. */
   readonly #keys = new Map<string, string[]>();
+  /** The names of the schemes that send an access token. */
+  readonly #tokens = new Set<string>();
 
   constructor(document: ApiDocument) {
     this.#root = document.root;
     const { securitySchemes } = Object(document.root.components);
     for (const [scheme, entry] of Object.entries(Object(securitySchemes))) {
       const given = attempt(() => resolveReference(document, entry));
-      const { type, in: place, name } = Object(given);
+      const { type, in: place, name, scheme: kind } = Object(given);
+      const sends = `${type === "apiKey" ? name : kind ?? type}`;
+      if (SENDS_TOKEN.test(sends)) this.#tokens.add(scheme);
       if (type !== "apiKey") continue;
       this.#add(`${place} ${name}`, scheme);
       if (place === "cookie") this.#add("header cookie", scheme);
@@ -87,8 +94,11 @@ export class ReservedParameters {
     if (!isSent && !isKey && !isOther) return undefined;
     const what = `the ${isHeader ? "header" : "parameter"} ${shortLine(name)}`;
     const why = isKey ? "is a key" : "is not the model's";
-    const isGiven = isSent ||
-      isKey && (schemes?.some((it) => taken.includes(it)) ?? true);
+    // A service takes the token of `Authorization` for that of a parameter.
+    const isTold = schemes === undefined
+      ? /token$/i.test(name) && taken.some((it) => this.#tokens.has(it))
+      : schemes.some((it) => taken.includes(it));
+    const isGiven = isSent || isKey && isTold;
     if (required !== true || isGiven) return `leaves out ${what}, which ${why}`;
     const advice = isKey ? ": name its scheme in the security there" : "";
     throw new ImportError(`It needs ${what}, which ${why}${advice}.`);

@@ -672,7 +672,9 @@ const SCHEMES = {
   key: { type: "apiKey", in: "header", name: "X-API-Key" },
   query: { type: "apiKey", in: "query", name: "Token" },
   cookie: { type: "apiKey", in: "cookie", name: "sid" },
-  bearer: { type: "http", scheme: "bearer" },
+  bearer: { type: "http", scheme: "Bearer" },
+  basic: { type: "http", scheme: "basic" },
+  pasted: { type: "apiKey", in: "header", name: "Authorization" },
 };
 
 for (
@@ -699,6 +701,9 @@ for (
       name: "access_token",
       in: "query",
     }, "parameter access_token"],
+    ["Authorization, by its name", [{ pasted: [] }], {
+      name: "X-Auth-Token",
+    }, "header X-Auth-Token"],
     ["OAuth, by its description", [{ bearer: [] }], {
       name: "token",
       description: "Authentication token. Requires scope: `chat:write`",
@@ -751,6 +756,28 @@ for (
     const kept = await importedKey(security, optional);
     assert.match(kept.said, /leaves out the header x-api-key, which is a key/);
     assert.match(kept.tool!, /run: \(\{ more \}/);
+  });
+}
+
+for (
+  const [words, security, parameter] of [
+    ["another key", [{ query: [] }], { name: "X-Auth-Key" }],
+    ["another key, not a token", [{ query: [] }], { name: "access_token" }],
+    ["a token, not a key", [{ bearer: [] }], { name: "api-key" }],
+    ["a password", [{ basic: [] }], { name: "access_token" }],
+    ["a key by its description", [{ bearer: [] }], {
+      name: "key",
+      description: "Your API key.",
+    }],
+  ] as const
+) {
+  Deno.test(`an operation that needs a key is left out where its service sends ${words}`, async () => {
+    const { said, tool } = await importedKey(security, parameter);
+    const what = `It needs the header ${parameter.name}, which is a key: name`;
+    assert(said.includes(`POST /a is left out: ${what} its scheme in`), said);
+    assert.equal(tool, undefined);
+    const optional = { ...parameter, required: false };
+    assert((await importedKey(security, optional)).tool);
   });
 }
 
