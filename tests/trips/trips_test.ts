@@ -113,7 +113,7 @@ testBudgets("the account page", walkAccount, {
   // A process reads the key that seals a sign-in once.
   "go to the provider": ["1 (1)", "0 (0)"],
   callback: ["2 (2)", "1 (1)"],
-  connections: ["4 (8)", "4 (8)"],
+  connections: ["4 (9)", "4 (9)"],
   tokens: ["3 (3)", "3 (3)"],
   "tokens, with a new one": ["3 (4)", "3 (4)"],
   calls: ["4 (5)", "4 (5)"],
