@@ -287,6 +287,9 @@ export function noTurn(tool: string): string {
   return `This was approved, but its turn among the calls of ${tool} did not come in time. It was not run: ask for it again only if it is still wanted.`;
 }
 
+/** Tells the model that a task has ended before its approved run began. */
+export const TASK_ENDED = "The task has ended, and nothing was run.";
+
 /** Tells the model of a refusal, which ends a task. */
 export function refusedWords(
   { isTask, scope, reason = "", isTakenBack }: {

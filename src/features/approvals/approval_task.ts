@@ -6,8 +6,13 @@
  * @module
  */
 import { ToolError } from "../../authoring/tool.ts";
-import type { Database, Write } from "../../core/kv/database.ts";
-import { taskKey, taskLeaseKey, waitOfAskerKey } from "../../core/kv/keys.ts";
+import type { Database, Expiring, Write } from "../../core/kv/database.ts";
+import {
+  taskKey,
+  taskLeaseKey,
+  taskRunKey,
+  waitOfAskerKey,
+} from "../../core/kv/keys.ts";
 import { isHeld, type TaskLease } from "../../core/kv/leases.ts";
 import {
   isOpenRun,
@@ -15,6 +20,7 @@ import {
   type WaitRecord,
 } from "../questions/wait_record.ts";
 import type { Wait, Waiting, WaitStore } from "../questions/waits.ts";
+import { TASK_ENDED } from "./approval_content.ts";
 import type { CallApproval } from "./call_approval.ts";
 import { isTerminal, type TaskRecord } from "../work/task_record.ts";
 
@@ -58,10 +64,10 @@ export async function hasTaskEnded(
 }
 
 /**
- * Makes the write that stores `ifCut` in a plain task, for the commit that begins
- * the task's approved run.
+ * Makes the writes about a task for the commit that begins the task's approved
+ * run. The commit fails if the task has ended by then.
  *
- * @param ifCut the text for the model if the run is cut off
+ * @param ifCut the text for the model if the run of a plain task is cut off
  * @throws {ToolError} if the task has ended
  */
 export async function taskBeginning(
@@ -69,12 +75,16 @@ export async function taskBeginning(
   wait: OfTask,
   ifCut: string,
 ): Promise<Write> {
-  const task = await findTask(database, wait);
-  if (task !== false) {
-    return (transaction) =>
-      task && transaction.check(task).set(task.key, { ...task.value, ifCut });
+  const { pageTask, taskAddress } = wait;
+  if (pageTask && taskAddress !== undefined) {
+    const run = await database.find<Expiring>(taskRunKey(pageTask));
+    if (!run) throw new ToolError(TASK_ENDED);
+    return (transaction) => transaction.check(run);
   }
-  throw new ToolError("The task has ended, and nothing was run.");
+  const task = await findTask(database, wait);
+  if (task === false) throw new ToolError(TASK_ENDED);
+  return (transaction) =>
+    task && transaction.check(task).set(task.key, { ...task.value, ifCut });
 }
 
 /** The seconds after which a run without a known end is listed. */

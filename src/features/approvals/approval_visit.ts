@@ -22,6 +22,7 @@ import type { Waiting } from "../questions/waits.ts";
 import {
   askingWords,
   begunIfCut,
+  TASK_ENDED,
   type UnknownOutcome,
   waitsIfCut,
 } from "./approval_content.ts";
@@ -295,22 +296,23 @@ export class ApprovalVisit implements PagesOf<Verdict> {
   /**
    * Marks the run as begun. Returns false if it was already marked, by an
    * earlier run of the same work.
+   *
+   * @throws {ToolError} if the approval or its work has ended meanwhile
    */
   async markBegun(): Promise<boolean> {
     if (this.#begun) return true;
     const { approvals } = this;
-    // If the database does not respond now, `end` marks the run as begun.
-    let isFirst = this.#approval !== undefined;
-    // Durable work continues by its stored steps, and its mark is only shown on
-    // the page. So a mark may be missing: the process that got the answer may
-    // have died before it wrote the mark.
-    await bestEffort(async () => {
-      const approval = this.#approval ??
+    return await this.#do(async () => {
+      // The process that got the answer may have died before it wrote the mark.
+      let approval = this.#approval ??
         await approvals.findAsked(this.of.waiting);
-      isFirst = approval?.state === "answered" &&
-        await this.#beginOnce(approval) !== undefined;
+      while (approval?.state === "answered") {
+        if (await this.#beginOnce(approval)) return true;
+        approval = await approvals.read(approval);
+        if (!approval) throw new ToolError(TASK_ENDED);
+      }
+      return false;
     });
-    return isFirst;
   }
 
   /**
@@ -328,8 +330,6 @@ export class ApprovalVisit implements PagesOf<Verdict> {
       const approval = this.#approval ??
         await approvals.findAsked(this.of.waiting);
       if (!approval) return await approvals.endReceipt(receipt, end[0]);
-      // Only if `markBegun` could not mark the run.
-      if (!this.#begun) await this.#beginOnce(approval);
       isFirst = await approvals.end(approval, ...end);
     });
     return isFirst;

@@ -282,15 +282,18 @@ export async function needsLook(
 export function expireWait(
   database: Database,
   key: Deno.KvKey,
-  { read, isUnused }: {
+  { read, isUnused, writing }: {
     read?: Found<WaitRecord>;
     isUnused?(wait: Found<WaitRecord>): Promise<boolean>;
+    /** Makes more writes of the same commit. */
+    writing?(wait: Found<WaitRecord>): Promise<Write>;
   } = {},
 ): Promise<boolean> {
   const ending = async (transaction: Transaction, entry: Entry<WaitRecord>) => {
     if (!isFound(entry)) return true;
     if (isUnused && !await isUnused(entry)) return false;
     dropWait(transaction, entry);
+    (await writing?.(entry))?.(transaction);
     const { value: { askerKey, state }, versionstamp } = entry;
     if (state !== "used") return true;
     const pointer = await database.get<Pointer>(askerKey);

@@ -8,6 +8,7 @@ import type {
   Entry,
   Expiring,
   Found,
+  Write,
 } from "../../core/kv/database.ts";
 import { receiptKey, taskKey } from "../../core/kv/keys.ts";
 import { expireWait } from "./wait_answer.ts";
@@ -124,16 +125,24 @@ export async function noteLateEnd(
  */
 export async function endWait(
   database: Database,
-  wait: Found<WaitRecord>,
+  read: Found<WaitRecord>,
 ): Promise<void> {
-  const { key, value: { createdAt, taskId } } = wait;
-  const task = isOpenRun(wait.value) &&
+  const writing = (wait: Found<WaitRecord>) => receiptEnd(database, wait);
+  await expireWait(database, read.key, { read, writing });
+}
+
+/** Makes the write of the work's end into the receipt of a run that has begun. */
+async function receiptEnd(
+  database: Database,
+  { key, value }: Found<WaitRecord>,
+): Promise<Write> {
+  const { createdAt, taskId } = value;
+  const task = isOpenRun(value) &&
     await database.find<EndedTask>(taskKey(taskId!));
-  if (task && task.value.status !== "completed") {
-    const outcome = forcedEnd(task.value) ?? "failed";
-    const id = receiptOf({ key, createdAt });
-    const endedAt = database.now();
-    await progressReceipt(database, id, { endedAt, outcome });
-  }
-  await expireWait(database, key, { read: wait });
+  const receipt = task && task.value.status !== "completed" &&
+    await database.find<Expiring>(receiptKey(receiptOf({ key, createdAt })));
+  if (!receipt) return () => {};
+  const outcome = forcedEnd(task.value) ?? "failed";
+  const ended = { ...receipt.value, endedAt: database.now(), outcome };
+  return (transaction) => transaction.check(receipt).set(receipt.key, ended);
 }

@@ -2,17 +2,27 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/mod.ts";
 import { Database } from "../../../src/core/kv/database.ts";
+import { openRegister } from "../../../packages/operate/register.ts";
+import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
 import { receiptStore } from "../../../src/features/approvals/receipts.ts";
-import { receiptKey, taskKey } from "../../../src/core/kv/keys.ts";
-import { noteLateEnd } from "../../../src/features/questions/wait_receipt.ts";
+import { receiptKey, taskKey, taskRunKey } from "../../../src/core/kv/keys.ts";
+import {
+  endWait,
+  noteLateEnd,
+} from "../../../src/features/questions/wait_receipt.ts";
+import type { WaitRecord } from "../../../src/features/questions/wait_record.ts";
+import { waitStore } from "../../../src/features/questions/waits.ts";
 import { resultOf } from "../../kit/answer.ts";
 import { openTestKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
+import { kvWith } from "../../kit/kv.ts";
+import { silentLogger } from "../../kit/log.ts";
 import type { Json } from "../../kit/message.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
-import { followTask, FORMS, open, press } from "./approving.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { CALL, followTask, FORMS, open, PAYLOAD, press } from "./approving.ts";
 
 const WAYS = {
   "its connection ends": ["/account/end", {}],
@@ -131,6 +141,106 @@ for (const way of ["cancel", "cancel elsewhere", "end"] as const) {
     });
   }
 }
+
+interface Work {
+  kv: Deno.Kv;
+  subject: string;
+  taskId: string;
+}
+
+/** Ways in which approved work ends, or is about to end, elsewhere. */
+const ENDS: Record<string, (work: Work) => Promise<unknown>> = {
+  "its waits have ended": ({ kv, subject }) =>
+    waitStore(new Database(kv)).endAllOf(subject),
+  "it has ended, and its waits have not yet": async ({ kv, taskId }) => {
+    const { key, value } = await kv.get<Json>(taskKey(taskId));
+    await kv.atomic().delete(taskRunKey(taskId))
+      .set(key, { ...value, status: "cancelled" }).commit();
+  },
+  "its person was ended": async ({ kv, subject }) => {
+    const register = openRegister(new Database(kv), silentLogger);
+    await register.endPerson(subject);
+    await register.close();
+  },
+};
+
+for (const [way, end] of Object.entries(ENDS)) {
+  Deno.test(`approved work begins no run once ${way}, and its receipt says that it was not used`, async () => {
+    await using real = await openTestKv();
+    const subject = "github:42";
+    let hasEnded = false;
+    // The approval is kept as a step of the work just before its run begins.
+    const kv = kvWith(real, {
+      atomic() {
+        const operation = real.atomic();
+        const set = operation.set.bind(operation);
+        const commit = operation.commit.bind(operation);
+        let taskId: string | undefined;
+        operation.set = (key, value, options) => {
+          if (key[0] === "task-step" && (value as Json).state === "kept") {
+            taskId = String(key[1]);
+          }
+          return set(key, value, options);
+        };
+        operation.commit = async () => {
+          const result = await commit();
+          if (taskId !== undefined && !hasEnded) {
+            hasEnded = true;
+            await end({ kv: real, subject, taskId });
+          }
+          return result;
+        };
+        return operation;
+      },
+    });
+    let runs = 0;
+    const pays = tool({
+      name: "pays",
+      task: { durable: true },
+      approval: {},
+      run: () => `${++runs}`,
+    });
+    await using server = await startOAuthServer({ kv, tools: [pays] });
+    const { headers } = await server.person();
+    const { taskId, statusMessage } = await followTask(server, {
+      headers,
+      name: "pays",
+    });
+    await press(
+      await open(server, statusMessage.match(/http\S+/)[0]),
+      "approve",
+    );
+    await until(async () => {
+      const { value } = await real.get<Json>(taskKey(taskId));
+      return value?.status !== "working" && server.app.running === 0;
+    });
+    assert.deepEqual([hasEnded, runs], [true, 0]);
+    const receipts = receiptStore(new Database(real), 86_400);
+    const [{ begunAt, outcome }] = (await receipts.list(subject)).receipts;
+    assert.deepEqual([begunAt, outcome], [undefined, undefined]);
+  });
+}
+
+Deno.test("the receipt of work that is cancelled as its run begins says so", async () => {
+  await using kv = await openTestKv();
+  const database = new Database(kv);
+  const expiresAt = database.now() + 60;
+  const task = { taskId: "t", pageTask: "t", taskAddress: BASE_URL };
+  await kv.set(taskRunKey("t"), { expiresAt });
+  const receipts = receiptStore(database, 86_400);
+  const store = callApprovals(database, receipts);
+  const { id, key } = await store.open({ ...CALL, ...task }, PAYLOAD);
+  const person = { subject: "ann", scopes: [] };
+  const answer = { action: "accept", by: "ann", at: database.now() } as const;
+  const approved = await store.press(id!, answer, person);
+  const listed = await database.find<WaitRecord>(key);
+  assert(await store.begin(approved!, "t", ""));
+  await kv.set(taskKey("t"), { status: "cancelled", expiresAt });
+  await endWait(database, listed!);
+  const [{ begunAt, outcome }] = (await receipts.list("ann")).receipts;
+  assert.deepEqual([begunAt !== undefined, outcome], [true, "cancelled"]);
+  assert.equal(await database.find(key), undefined);
+});
 
 Deno.test("the late end of a run is told once, and only of work that was cancelled or cut off", async () => {
   await using kv = await openTestKv();
