@@ -188,9 +188,11 @@ export function waitStore(database: Database) {
         };
         // The old wait is dropped first, because that deletes the index entry
         // which the new wait then writes. A used wait is kept for a while,
-        // because its page says that it was answered.
-        if (known && known.value.state !== "used") dropWait(transaction, known);
-        if (dropped && dropped.versionstamp !== known?.versionstamp) {
+        // because its page says that it was answered, unless it has to make
+        // room.
+        const old = known?.value.state === "used" ? undefined : known;
+        if (old) dropWait(transaction, old);
+        if (dropped && dropped.versionstamp !== old?.versionstamp) {
           dropWait(transaction, dropped);
         }
         putWait(transaction.check(absent(key)), key, record);

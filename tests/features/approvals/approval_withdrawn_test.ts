@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { callApprovals } from "../../../src/features/approvals/approval_store.ts";
 import { tool, z } from "../../../src/mod.ts";
 import { Database } from "../../../src/core/kv/database.ts";
+import { LimitError } from "../../../src/core/errors.ts";
+import { MAX_WAITS_PER_CLIENT } from "../../../src/features/questions/waits.ts";
 import type { LogOptions } from "../../../src/core/log/log.ts";
 import { recordLog, silentLogger } from "../../kit/log.ts";
 import { openRegister } from "../../../packages/operate/register.ts";
@@ -14,7 +16,16 @@ import { FaultyKv } from "../../kit/faulty_kv.ts";
 import type { HeadersOf, Json } from "../../kit/message.ts";
 import { TASKS } from "../../kit/task.ts";
 import { until } from "../../kit/wait.ts";
-import { clientOf, FORMS, linkOf, open, OPENS, press } from "./approving.ts";
+import {
+  CALL,
+  clientOf,
+  FORMS,
+  linkOf,
+  open,
+  OPENS,
+  PAYLOAD,
+  press,
+} from "./approving.ts";
 
 let runs = 0;
 let held = Promise.withResolvers<void>();
@@ -422,6 +433,19 @@ for (
     );
   });
 }
+
+Deno.test("a client that withdraws a call and makes it again has no more open approvals than others", async () => {
+  await using kv = await openTestKv();
+  const store = callApprovals(new Database(kv));
+  const ask = (asker: string) => store.open({ ...CALL, asker }, PAYLOAD);
+  const first = await ask("first");
+  for (let n = 1; n < MAX_WAITS_PER_CLIENT; n++) await ask(`${n}`);
+  assert(await store.withdraw(first));
+  assert.notEqual((await ask("first")).id, first.id);
+  await assert.rejects(ask("other"), LimitError);
+  const open = await store.listOpen({ subject: CALL.subject, scopes: [] });
+  assert.equal(open.length, MAX_WAITS_PER_CLIENT);
+});
 
 test.onDatabases(
   "withdraw() or begin() wins, however they meet a press, and wherever their process ends",
