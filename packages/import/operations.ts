@@ -19,7 +19,13 @@ import {
 import { camelCase, capital, isLossy, snakeCase, uniqueName } from "./names.ts";
 import { ReservedParameters } from "./reserved_parameters.ts";
 import { lengthAsJson } from "./sample.ts";
-import { type PlainSchema, Schemas, shortText } from "./schema.ts";
+import {
+  FILE,
+  isFileSchema,
+  type PlainSchema,
+  Schemas,
+  shortText,
+} from "./schema.ts";
 
 /** The methods of operations that tools can call. */
 const METHODS = ["get", "post", "put", "patch", "delete", "head", "query"];
@@ -376,26 +382,48 @@ function bodyOf(
   );
 }
 
-/** The most arrays within arrays that may hold files; some hold themselves. */
-const MAX_ARRAYS = 20;
-
 /** Reads the schema of a body. @throws {ImportError} if the body has a file */
 function withoutFiles(entry: JsonObject, schemas: Schemas): PlainSchema {
   const schema = schemas.plain(entry.schema);
-  const target = schemas.target(schema);
-  const isFile = (part: PlainSchema, depth = 0): boolean => {
-    const { format, items } = schemas.target(part);
-    return format === "binary" ||
-      items !== undefined && depth < MAX_ARRAYS && isFile(items, depth + 1);
+  // Some schemas hold themselves.
+  const known = new Map<PlainSchema, boolean>();
+  const isFile = (part: PlainSchema): boolean => {
+    const target = schemas.target(part);
+    const { format, items, union, all = [] } = target;
+    const before = known.get(target);
+    if (before !== undefined) return before;
+    known.set(target, false);
+    const is = format === "binary" || items !== undefined && isFile(items) ||
+      union?.every(isFile) === true || all.some(isFile);
+    known.set(target, is);
+    return is;
   };
-  if (isFile(target)) {
+  if (isFile(schema)) {
     throw new ImportError("Its body is a file, which tools cannot send.");
   }
-  const files = [...target.properties ?? []].filter(([, it]) => isFile(it));
-  if (files.length === 0) return schema;
-  throw new ImportError(
-    `It takes a file (${shortLine(files[0][0])}), which tools cannot send.`,
-  );
+  const encodings: JsonObject = Object(entry.encoding);
+  const isSentAsFile = (name: string) =>
+    `${Object(encodings[name]).contentType}`.split(",")
+      .every((type) => FILE.test(type.trim()));
+  const checked = new Set<PlainSchema>();
+  const check = (part: PlainSchema): void => {
+    const target = schemas.target(part);
+    const { properties, others, union = [], all = [] } = target;
+    if (checked.has(target)) return;
+    checked.add(target);
+    const members = [...properties ?? []];
+    if (typeof others === "object") members.push(["any name", others]);
+    const [name] = members
+      .find(([name, it]) => isSentAsFile(name) || isFile(it)) ?? [];
+    if (name !== undefined) {
+      throw new ImportError(
+        `It takes a file (${shortLine(name)}), which tools cannot send.`,
+      );
+    }
+    for (const it of [...union, ...all]) check(it);
+  };
+  check(schema);
+  return schema;
 }
 
 function stylesOf({ encoding }: JsonObject): Body["styles"] {
@@ -415,10 +443,6 @@ function stylesOf({ encoding }: JsonObject): Body["styles"] {
   return styles;
 }
 
-/** Matches media types of files that no model reads as text. */
-const FILE =
-  /^(?:image\/(?!svg)|audio\/|video\/|font\/|application\/(?:pdf|zip|gzip|x-tar|octet-stream|msword|vnd\.(?:ms-|openxml)))/i;
-
 /**
  * Finds an example of a successful response; if there is none, an object that
  * says so.
@@ -436,8 +460,7 @@ function answerOf(
     countParts(document, Object.keys(content).length);
     const files = Object.entries(content).map(([type, media]) => {
       const schema = found(document, Object(found(document, media)).schema);
-      const { format, type: kind } = Object(schema);
-      return FILE.test(type) || format === "binary" || kind === "file";
+      return FILE.test(type) || isFileSchema(Object(schema));
     });
     if (files.length > 0 && !files.includes(false) && method !== "HEAD") {
       const types = shortLine(Object.keys(content).join(", "));

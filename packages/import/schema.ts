@@ -15,6 +15,17 @@ import {
   targetAt,
 } from "./document.ts";
 
+/** Matches media types of files that no model reads as text. */
+export const FILE =
+  /^(?:image\/(?!svg)|audio\/|video\/|font\/|application\/(?:pdf|zip|gzip|x-tar|octet-stream|msword|vnd\.(?:ms-|openxml)))/i;
+
+/** True for the schema of a file, as OpenAPI 2, 3.0 or 3.1 writes it. */
+export const isFileSchema = (
+  { type, format, contentEncoding, contentMediaType }: JsonObject,
+) =>
+  type === "file" || format === "binary" || contentEncoding === "binary" ||
+  FILE.test(`${contentMediaType}`);
+
 type Scalar = "string" | "integer" | "number" | "boolean" | "null";
 
 /** A schema in the simplified form, with at most one type. */
@@ -212,8 +223,10 @@ export class Schemas {
       );
       return { union, ...nulls };
     }
-    const type =
-      (kinds[0] ?? types[0] ?? typeOf(schema)) as PlainSchema["type"];
+    const isFile = isFileSchema(schema) &&
+      kinds.every((it) => it === "string" || it === "file");
+    const found = isFile ? "string" : kinds[0] ?? types[0] ?? typeOf(schema);
+    const type = found as PlainSchema["type"];
     const plain: PlainSchema = {
       ...nulls,
       ...schema.default !== undefined && { defaultValue: schema.default },
@@ -235,6 +248,7 @@ export class Schemas {
           ...plain,
           type,
           ...taken(schema, isText, "format", "pattern"),
+          ...isFile && { format: "binary" },
           ...taken(schema, isCount, "minLength", "maxLength"),
         };
       case "integer":

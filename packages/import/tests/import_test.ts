@@ -924,6 +924,82 @@ Deno.test("import leaves out what a tool could not send, and says so", async () 
   assert.doesNotMatch(service, /x-api-key/);
 });
 
+/** Files as documents write them: members of forms, and how they are sent. */
+const FILES: [string, Record<string, unknown>, encoding?: object][] = [
+  ["octets", { contentMediaType: "application/octet-stream" }],
+  ["image", { type: "string", contentMediaType: "image/png" }],
+  ["base64", { contentMediaType: "image/png", contentEncoding: "base64" }],
+  ["raw", { type: "string", contentEncoding: "binary" }],
+  ["kind", { type: "file" }],
+  ["encoding", { type: "string" }, { contentType: "image/png, image/jpeg" }],
+  ["list", { type: "array", items: { type: "file" } }],
+  ["none", { anyOf: [{ type: "file" }, { type: "null" }] }],
+  ["kinds", { anyOf: [{ type: "file" }, { contentMediaType: "audio/ogg" }] }],
+];
+
+const KEPT: typeof FILES = [
+  ["words", { type: "string", contentMediaType: "text/csv" }],
+  ["code", { contentMediaType: "application/json" }],
+  ["either", { anyOf: [{ type: "file" }, { type: "string" }] }],
+  ["sent", { type: "string" }, { contentType: "text/plain, image/png" }],
+  ["svg", { type: "string" }, { contentType: "image/svg+xml" }],
+];
+
+Deno.test("import leaves out a form with a file, in whichever way the document writes it", async () => {
+  const posting = (
+    [name, member, encoding]: typeof FILES[number],
+    form = (schema: unknown) => schema,
+  ) => {
+    const schema = form({ type: "object", properties: { [name]: member } });
+    const media = { schema, ...encoding && { encoding: { [name]: encoding } } };
+    const content = { "multipart/form-data": media };
+    return [`/${name}`, { post: { requestBody: { content } } }];
+  };
+  const photo: typeof FILES[number] = ["photo", { type: "file" }];
+  const text = { type: "object", properties: { name: { type: "string" } } };
+  await using trial = await Trial.start();
+  const { said } = await trial.import(
+    documentOf(Object.fromEntries([
+      ...[...FILES, ...KEPT].map((it) => posting(it)),
+      posting(photo, (it) => ({ oneOf: [text, it] })),
+    ])),
+  );
+  assert.deepEqual(
+    said.match(/(?<=^POST \/\w+ is left out: ).*$/gm),
+    [...FILES, photo].map(([name]) =>
+      `It takes a file (${name}), which tools cannot send.`
+    ),
+  );
+  const named = documentOf({
+    "/a": {
+      post: {
+        requestBody: {
+          content: {
+            "multipart/form-data": {
+              schema: { additionalProperties: { type: "file" } },
+            },
+          },
+        },
+      },
+    },
+    "/b": {
+      get: {
+        responses: {
+          200: {
+            content: { "*/*": { schema: { contentMediaType: "image/png" } } },
+          },
+        },
+      },
+    },
+    "/c": { get: {} },
+  });
+  const more = await trial.import(named, ["--all", "--as", "named"]);
+  assert.deepEqual(more.said.match(/^.* is left out: .*file/gm), [
+    "POST /a is left out: It takes a file",
+    "GET /b is left out: It answers with a file",
+  ]);
+});
+
 Deno.test("import leaves out what answers with a file alone, and says so", async () => {
   const answering = (...types: string[]) => {
     const schema = { type: "string", format: "binary" };
