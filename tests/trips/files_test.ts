@@ -78,7 +78,9 @@ Deno.test("a step of a client runs code of few files", async () => {
   const { "next call": call } = await countFiles((it) =>
     walkSession("none", it)
   );
-  const { "next call": accounts } = await countFiles(walkAccounts);
+  const { "before its second is over": accounts } = await countFiles(
+    walkAccounts,
+  );
   const { begin } = await countFiles(walkSteps);
   const counts = { refresh, call, accounts, begin };
   const most = { refresh: 45, call: 35, accounts: 55, begin: 80 };

@@ -40,19 +40,20 @@ export async function walkAccounts(surroundings: Surroundings): Promise<void> {
   const { provider } = processes;
   const { fetch } = processes.as("connect");
   const visitor = await AccountVisitor.signIn({ fetch, provider });
+  // Else the reads of these pages might be a second old on a busy machine.
+  using time = new FakeTime();
   for (const name of Object.keys(needs)) {
     const address = `${BASE_URL}/connect/${name}`;
     visitor.page = await visitor.browser.open(address);
     const fields = { answer: "connect", key: `key-${name}` };
     await visitor.press(`/connect/${name}`, fields);
   }
-  using time = new FakeTime();
   async function call(step: string, secondsLater: number): Promise<string> {
     time.tick(secondsLater);
     client.server = processes.as(step);
     return await textOf(client.call(access_token, "reveal"));
   }
-  assert.equal(await call("first call", 0), KEYS);
+  assert.equal(await call("first call", 0.01), KEYS);
   assert.equal(await call("next call", 0.99), KEYS);
   assert.equal(await call("a second later", 0.01), KEYS);
   // Read at the same time, so they are old at the same time.
