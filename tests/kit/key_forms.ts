@@ -29,6 +29,14 @@ export function formsOf(key: string): Record<string, string> {
     "JSON in JSON": JSON.stringify(json),
     "JSON with codes": byCode((code) => `\\u00${code}`),
     "HTML": byCode((code) => `&#x${code};`),
+    "HTML without semicolons": key.replaceAll(
+      /[^A-Za-z0-9](?!\d)/g,
+      (sign) => `&#${sign.charCodeAt(0)}`,
+    ),
+    "HTML with names": key.replaceAll("_", "&lowbar;").replaceAll(
+      "+",
+      "&plus;",
+    ),
     "base64": base64(bytes(key)),
     "base64url": base64url(bytes(key)),
     "base64 in an address": encodeURIComponent(base64(bytes(key))),

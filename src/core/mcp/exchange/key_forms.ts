@@ -99,8 +99,42 @@ function lettersOf(text: string): string[] {
   });
 }
 
-/** The names of characters in HTML, except `amp`. */
-const NAMED = { "lt;": 60, "gt;": 62, "quot;": 34, "apos;": 39 };
+/** The names of ASCII characters in HTML, except `amp`, in lower case. */
+const NAMED = new Map(
+  Object.entries({
+    excl: "!",
+    quot: '"',
+    num: "#",
+    dollar: "$",
+    percnt: "%",
+    apos: "'",
+    lpar: "(",
+    rpar: ")",
+    ast: "*",
+    plus: "+",
+    comma: ",",
+    period: ".",
+    sol: "/",
+    colon: ":",
+    semi: ";",
+    lt: "<",
+    equals: "=",
+    gt: ">",
+    quest: "?",
+    commat: "@",
+    lsqb: "[",
+    rsqb: "]",
+    hat: "^",
+    lowbar: "_",
+    grave: "`",
+    lcub: "{",
+    verbar: "|",
+    rcub: "}",
+  }).map(([name, sign]) => [name, sign.charCodeAt(0)]),
+);
+
+/** The length of the longest name in {@linkcode NAMED}. */
+const MAX_NAME = 6;
 
 /** The code of an encoding without a character, such as an escaped line end. */
 const NOTHING = -1;
@@ -216,20 +250,21 @@ class Reader {
       while (this.#digit(this.end) < base) {
         code = Math.min(code * base + this.#digit(this.end++), 0x1000000);
       }
-      const isCode = this.end > first && this.#isAt(";") &&
+      // A page may leave the semicolon out.
+      const isCode = this.end > first &&
         code < (base === 16 ? 0x1000000 : 10_000_000);
       if (isCode) {
-        this.end++;
+        if (this.#isAt(";")) this.end++;
         return codeOr(code);
       }
     }
     this.end = end;
-    for (const [name, code] of Object.entries(NAMED)) {
-      if (!this.#isAt(name)) continue;
-      this.end += name.length;
-      return code;
-    }
-    return 0x26;
+    const word = this.text.slice(end, end + MAX_NAME + 1);
+    const length = word.indexOf(";");
+    const code = NAMED.get(word.slice(0, Math.max(length, 0)).toLowerCase());
+    if (code === undefined) return 0x26;
+    this.end += length + 1;
+    return code;
   }
 }
 
