@@ -268,7 +268,7 @@ function toolCode(
       schema: schemas.plain(schema),
       isOptional: !required.includes(member),
     }]);
-  const own = toolVariable(name);
+  const own = toolVariable(name, variable);
   const title = listed.title ?? Object(listed.annotations).title ??
     (isLossy(id) ? id : capital(snakeCase(id).replaceAll("_", " ")) || id);
   const description = shortText(listed.description, MAX_DESCRIPTION);

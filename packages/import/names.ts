@@ -82,10 +82,13 @@ export function camelCase(text: string, otherwise = "value"): string {
   return TAKEN_NAMES.has(name) ? `${name}${capital(otherwise)}` : name;
 }
 
-/** Makes the name of a tool's module in its test, which has a `text`. */
-export function toolVariable(name: string): string {
+/**
+ * Makes the name of a tool's module in its test, which has a `text`, and may
+ * have the constant of a service.
+ */
+export function toolVariable(name: string, service?: string): string {
   const own = camelCase(name, "tool");
-  return own === "text" ? "textTool" : own;
+  return own === "text" || own === service ? `${own}Tool` : own;
 }
 
 /** Capitalizes the first letter of a text. */

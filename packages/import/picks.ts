@@ -12,12 +12,15 @@ import type { ImportItem, ImportSource } from "./source.ts";
 /** The maximum number of items that are imported unless the author chooses. */
 export const MAX_UNCHOSEN_ITEMS = 40;
 
+/** Lists the names of an item at its source, of which a pattern has a part. */
+const ownNamesOf = ({ id, aliases }: ImportItem) => [id, ...aliases];
+
 /** Lists the names by which an item can be selected. */
-const namesOf = ({ id, name, aliases }: ImportItem) => [id, name, ...aliases];
+const namesOf = (item: ImportItem) => [item.name, ...ownNamesOf(item)];
 
 /**
  * Finds the items that patterns match: an ID, a name at the source or of the
- * tool, or any of these with `*`.
+ * tool, or one that the source gives with `*`.
  *
  * @throws {Failure} for a pattern that matches no item
  */
@@ -32,13 +35,14 @@ export function findPicked<I extends ImportItem>(
       `^${pattern.split("*").map((it) => RegExp.escape(it)).join(".*")}$`,
       "i",
     );
+    // The import may have made the rest of a name of that of the service.
+    const tried = isExact ? namesOf : ownNamesOf;
     const named = items.filter((item) =>
-      (isExact || !item.isDeprecated) &&
-      namesOf(item).some((it) => form.test(it))
+      (isExact || !item.isDeprecated) && tried(item).some((it) => form.test(it))
     );
     if (named.length === 0) {
       const names = new Set(items.flatMap(namesOf));
-      const old = items.some((it) => namesOf(it).some((its) => form.test(its)));
+      const old = items.some((it) => tried(it).some((its) => form.test(its)));
       const guess = old
         ? ": what is deprecated wants its whole name."
         : didYouMean(pattern, [...names]) || ": --list shows what there is.";

@@ -233,7 +233,7 @@ export class ImportProject {
       this.has(this.path("tools", `${name}.ts`)) || this.toolNames.has(name);
     const isFree = (name: string) =>
       !names.has(name) && !TAKEN_NAMES.has(camelCase(name, "")) &&
-      !TAKEN_NAMES.has(name) && name !== service && !TEST.test(name) &&
+      !TAKEN_NAMES.has(name) && !TEST.test(name) &&
       !isThere(name) && !isThere(`${name}_test`);
     const own = `${wanted.slice(0, 60 - service.length)}_${service}`;
     let name = wanted;

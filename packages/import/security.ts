@@ -38,7 +38,7 @@ export interface Security {
 }
 
 const OTHER_SERVICE =
-  "It wants another way to sign in than the rest: import it --as another service.";
+  "It wants another way to sign in than the rest: --pick only what signs in like it, --as another service.";
 
 /** The kinds of schemes, the best for people first. */
 const PREFERRED = ["code", "key", "client", "query", "cookie"];

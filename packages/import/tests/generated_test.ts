@@ -238,6 +238,37 @@ Deno.test("the tests of an MCP server's tools pass, and fail with each change of
   }
 });
 
+Deno.test("a tool has the name of its service, where there is no other of it", async () => {
+  await using trial = await Trial.start();
+  const document = documentOf({ "/a": { get: { operationId: "stats" } } });
+  const as = ["--as", "stats", "--pick", "stats"];
+  assert.equal((await trial.import(document, as)).code, 0);
+  const serve = async (request: Request) => {
+    const { id, method } = await request.json();
+    const result = method === "tools/list"
+      ? { tools: [{ name: "cups", inputSchema: { type: "object" } }] }
+      : { supportedVersions: ["2026-07-28"], serverInfo: { name: "Cups" } };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  };
+  const url = "https://cups.example/mcp";
+  const end = new AbortController().signal;
+  const open = () => mcpSource(url, end, serve, serve);
+  const { root } = trial;
+  const flags = parseFlags([url, "--all"]);
+  await importTools(flags, { print() {} }, { root, open });
+  assert.deepEqual(await trial.files("tools"), [
+    "cups.ts",
+    "cups_test.ts",
+    "mod.ts",
+    "stats.ts",
+    "stats_test.ts",
+  ]);
+  await linked(trial);
+  for (const tool of ["cups", "stats"]) {
+    await runTests(`${root}/tools/${tool}_test.ts`);
+  }
+});
+
 Deno.test("a parameter that is the service's key is no argument of a tool", async () => {
   for (const place of ["header", "query", "cookie"]) {
     await using trial = await Trial.start();

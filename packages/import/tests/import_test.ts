@@ -613,6 +613,21 @@ function many(count: number) {
   ));
 }
 
+Deno.test("no part of a name that --as has made is what a pattern means", async () => {
+  await using trial = await Trial.start();
+  await trial.import(TEA);
+  const pick = (pattern: string) =>
+    trial.import(TEA, ["--as", "reports", "--list", "--pick", pattern]);
+  const { said } = await pick("*cup*");
+  assert.match(said, / list_cups_reports, [^]* pour_cup_reports, /);
+  for (const pattern of ["*report*", "list_cups_r*"]) {
+    await assert.rejects(pick(pattern), { message: /names nothing/ });
+  }
+  for (const pattern of ["list_cups", "list_c*", "list_cups_reports"]) {
+    assert.match((await pick(pattern)).said, /: 1 operation\./, pattern);
+  }
+});
+
 Deno.test("import wants a choice above 40 operations", async () => {
   await using trial = await Trial.start();
   await assert.rejects(trial.import(many(41)), {
@@ -910,7 +925,7 @@ Deno.test("import leaves out what a tool could not send, and says so", async () 
   }
   assert.match(
     said,
-    /DELETE \/a is left out: It wants another way to sign in than the rest: import it --as another service\./,
+    /DELETE \/a is left out: It wants another way to sign in than the rest: --pick only what signs in like it, --as another service\./,
   );
   assert.match(await trial.read("tools/mod.ts"), /\[getA, patchA\]/);
   const listed = await trial.import(document, ["--list"]);

@@ -491,7 +491,7 @@ Deno.test("import says of each sign-in that it cannot use what would help", asyn
     "/g": wanting("constructor"),
   }, { components: { securitySchemes } }));
   assert.deepEqual(said.match(/(?<= left out: ).*$/gm), [
-    "It wants another way to sign in than the rest: import it --as another service.",
+    "It wants another way to sign in than the rest: --pick only what signs in like it, --as another service.",
     "It wants two ways to sign in at once.",
     "It wants to sign in by digest, which tools cannot.",
     "It wants to sign in by keys, which the document does not define.",
