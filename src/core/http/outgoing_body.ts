@@ -7,6 +7,7 @@
  * @module
  */
 import type { BodyClock, TimedBody } from "../net/body_bytes.ts";
+import { CORS_HEADERS } from "./cors.ts";
 
 /** The seconds after which a client that reads nothing is cut off. */
 const STALL_SECONDS = 60;
@@ -45,6 +46,9 @@ export class StalledError extends Error {
   }
 }
 
+/** A response body whose queue counts as unread. */
+export type UnreadBody = Pick<OutgoingBody, "queuedBytes" | "abandon">;
+
 /** The connection of a response, and the limit on its caller's unread bytes. */
 export interface ResponseSending {
   readonly clock: BodyClock;
@@ -53,8 +57,11 @@ export interface ResponseSending {
    * runtime does not report it.
    */
   readonly completed?: Promise<unknown>;
-  /** Adds to the caller's unread bytes; a negative number subtracts. */
-  count(bytes: number): void;
+  /**
+   * Adds to the caller's unread bytes; a negative number subtracts. May abandon
+   * other bodies.
+   */
+  count(bytes: number, body: UnreadBody): void;
   /** True while the caller's unread bytes are within the limit. */
   hasRoom(): boolean;
 }
@@ -183,9 +190,9 @@ export class OutgoingBody {
       ? Math.min(this.#takenBytes, MAX_KEPT_BYTES)
       : 0;
     const bytes = this.#isSent ? 0 : (this.queuedBytes + kept) * this.weight;
-    if (bytes === this.#countedBytes) return;
-    this.sending?.count(bytes - this.#countedBytes);
+    const more = bytes - this.#countedBytes;
     this.#countedBytes = bytes;
+    if (more !== 0) this.sending?.count(more, this);
   }
 }
 
@@ -223,12 +230,21 @@ export function wholeResponse(
   return response;
 }
 
+/** Makes the response of a process that has no memory for a request. */
+export function busyResponse(): Response {
+  const headers = { ...CORS_HEADERS, "retry-after": "5" };
+  return new Response(null, { status: 503, headers });
+}
+
 /**
  * Sends a route's response as a stream, unless its body is short and complete.
+ *
+ * @param sending returns undefined if there is no room for unread bytes; then
+ * the response is replaced
  */
 export async function streamedResponse(
   response: Response,
-  sending: () => ResponseSending,
+  sending: () => ResponseSending | undefined,
 ): Promise<Response> {
   if (response.body === null) return response;
   const { status, statusText, headers } = response;
@@ -243,14 +259,21 @@ export async function streamedResponse(
     if (found === undefined) break;
     if (found.done) {
       const [bytes] = pieces;
-      const counted = isCountedResponse(bytes) ? sending() : undefined;
+      const isCounted = isCountedResponse(bytes);
+      const counted = isCounted ? sending() : undefined;
+      if (isCounted && !counted) return busyResponse();
       return wholeResponse(bytes, counted, init);
     }
     pieces.push(found.value);
     size += found.value.length;
     reading = reader.read();
   }
-  const body = passedOn({ pieces, reading, reader }, sending());
+  const counted = sending();
+  if (!counted) {
+    reader.cancel().catch(() => {});
+    return busyResponse();
+  }
+  const body = passedOn({ pieces, reading, reader }, counted);
   const streamed = new Response(body, init);
   if (headers.get("content-type")?.startsWith("text/event-stream")) {
     // Tells reverse proxies not to buffer the events.

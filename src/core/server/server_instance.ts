@@ -35,12 +35,12 @@ import {
   openGate,
 } from "../auth/doors/gate.ts";
 import { firstOf } from "../first_of.ts";
-import { streamedResponse } from "../http/outgoing_body.ts";
+import { busyResponse, streamedResponse } from "../http/outgoing_body.ts";
+import { networkKey } from "../mcp/exchange/limits.ts";
 import {
-  networkKey,
   responseSending,
   unreadBudget,
-} from "../mcp/exchange/limits.ts";
+} from "../mcp/exchange/unread_answers.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { QuestionPages } from "../mcp/exchange/work.ts";
 import { mustPause } from "../net/body_bytes.ts";
@@ -111,8 +111,7 @@ export class ServerSite {
     const address = clientAddress(peer, headers, trustedProxies);
     const limitKey = networkKey(address);
     if (method !== "GET" && mustPause(() => limitKey.name)) {
-      const headers = { ...CORS_HEADERS, "retry-after": "5" };
-      return new Response(null, { status: 503, headers });
+      return busyResponse();
     }
     const { routes } = await this.app();
     unreadBudget.checkCaller({ limitKey });
@@ -121,7 +120,10 @@ export class ServerSite {
     url.pathname = path;
     return await streamedResponse(
       await routes.fetch(isSame ? request : new Request(url, request), info),
-      () => responseSending(limitKey, bodies, info),
+      () =>
+        unreadBudget.admits(limitKey)
+          ? responseSending(limitKey, bodies, info)
+          : undefined,
     );
   }
 

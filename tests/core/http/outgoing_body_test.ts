@@ -249,3 +249,15 @@ Deno.test("a route's stream that fails is told so to its client", async () => {
   const answer = await streamedResponse(new Response(stream), () => sent);
   await assert.rejects(answer.text(), /of the author's/);
 });
+
+Deno.test("a route's answer for which there is no room is a 503, and its stream is cancelled", async () => {
+  const cancelled = Promise.withResolvers<void>();
+  const stream = new ReadableStream({ cancel: () => cancelled.resolve() });
+  for (const body of ["a".repeat(2049), stream]) {
+    const answer = await streamedResponse(new Response(body), () => undefined);
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers.get("retry-after"), "5");
+    assert.equal(await answer.text(), "");
+  }
+  await cancelled.promise;
+});

@@ -23,7 +23,8 @@ import { type Answer, type Ending, PendingResponse } from "./answer.ts";
 import { abortSafely, AuthorCode } from "./author_code.ts";
 import { CallContext } from "./call_context.ts";
 import type { AskingCall, Link, PersonPages, Work } from "./work.ts";
-import { type LimitKey, limitKeyOf, responseSending } from "./limits.ts";
+import { type LimitKey, limitKeyOf } from "./limits.ts";
+import { responseSending } from "./unread_answers.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import type { ResponseSending } from "../../http/outgoing_body.ts";
 import {

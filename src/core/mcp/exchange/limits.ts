@@ -1,8 +1,7 @@
 /**
  * Limits of each caller: rate limits, in total and for each tool; running
  * calls, open questions and bytes. Limits on the memory of long messages, which
- * running calls and tasks hold, and of long responses that clients have not
- * read.
+ * running calls and tasks hold; see `unread_answers.ts` for long responses.
  *
  * @module
  */
@@ -17,7 +16,6 @@ import {
   type ConnectionInfo,
   networkName,
 } from "../../http/client_address.ts";
-import type { ResponseSending } from "../../http/outgoing_body.ts";
 import type { Address, Network } from "../../net/address.ts";
 import {
   ANONYMOUS,
@@ -129,9 +127,11 @@ export class CallerBound {
    */
   hasRoom(caller: LimitKey | undefined, most: number = this.most): boolean {
     if (caller === undefined) return true;
-    const { name, isMany } = caller;
-    const count = this.#counts.get(name) ?? 0;
-    return count < most * (isMany ? this.many : 1);
+    return this.countOf(caller) < most * (caller.isMany ? this.many : 1);
+  }
+
+  countOf({ name }: LimitKey): number {
+    return this.#counts.get(name) ?? 0;
   }
 
   /** @throws {LimitError} if the caller has reached the bound */
@@ -143,8 +143,7 @@ export class CallerBound {
   /** Adds to a caller's count without a check; see {@linkcode check}. */
   count(caller: LimitKey | undefined, more = 1): void {
     if (caller === undefined) return;
-    const { name } = caller;
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + more);
+    this.#counts.set(caller.name, this.countOf(caller) + more);
   }
 
   /**
@@ -158,7 +157,7 @@ export class CallerBound {
 
   release(caller: LimitKey | undefined, less = 1): void {
     if (caller === undefined) return;
-    const count = this.#counts.get(caller.name)! - less;
+    const count = this.countOf(caller) - less;
     if (count > 0) this.#counts.set(caller.name, count);
     else this.#counts.delete(caller.name);
   }
@@ -381,13 +380,13 @@ function checkWait(waitMilliseconds: number, what: string): void {
 const MAX_BYTES_PER_CALLER = 32 * 1024 * 1024;
 
 /** The maximum memory of all long messages in one process, in bytes. */
-const MAX_BYTES = 128 * 1024 * 1024;
+export const MAX_BYTES = 128 * 1024 * 1024;
 
 /**
  * The part of {@linkcode MAX_BYTES} that only single persons and machines may
  * use.
  */
-const RESERVED_BYTES = MAX_BYTES / 2;
+export const RESERVED_BYTES = MAX_BYTES / 2;
 
 /**
  * The holder of a message: a running call, or the task that the call became.
@@ -402,10 +401,10 @@ export class MemoryBudget {
   bytes = 0;
   /** The number of times that each holder was added and not deleted. */
   #holds = new Map<MessageHolder, number>();
-  readonly #bound: CallerBound;
+  protected readonly bound: CallerBound;
 
-  constructor(private readonly what = "long messages") {
-    this.#bound = new CallerBound(MAX_BYTES_PER_CALLER, `${what} at a time`, 1);
+  constructor(protected readonly what = "long messages") {
+    this.bound = new CallerBound(MAX_BYTES_PER_CALLER, `${what} at a time`, 1);
   }
 
   /**
@@ -415,30 +414,30 @@ export class MemoryBudget {
    * caller has
    */
   check(holder: MessageHolder, messageBytes = holder.messageBytes): void {
-    if (!messageBytes || this.#hasRoomForAll) return;
+    if (!messageBytes || this.hasRoomForAll) return;
     const { limitKey } = holder;
     const most = MAX_BYTES - (limitKey?.isMany ? RESERVED_BYTES : 0);
     if (this.bytes >= most) {
       throw new HttpError(503, `Too many ${this.what} at a time`);
     }
-    this.#bound.check(limitKey);
+    this.bound.check(limitKey);
   }
 
   /** @throws {HttpError} 429 if the caller has reached the limit */
   checkCaller(caller: Pick<MessageHolder, "limitKey">): void {
-    if (!this.#hasRoomForAll) this.#bound.check(caller.limitKey);
+    if (!this.hasRoomForAll) this.bound.check(caller.limitKey);
   }
 
   /**
    * True if no caller can have reached the limit. Then the limit key, which
    * takes time to find, is not needed.
    */
-  get #hasRoomForAll(): boolean {
+  protected get hasRoomForAll(): boolean {
     return this.bytes < MAX_BYTES_PER_CALLER;
   }
 
   hasRoom(limitKey: LimitKey | undefined): boolean {
-    return this.#bound.hasRoom(limitKey);
+    return this.bound.hasRoom(limitKey);
   }
 
   /** Adds a call or task. A call and the task that it becomes count once. */
@@ -462,30 +461,10 @@ export class MemoryBudget {
   /** Adds to the bytes of a caller; negative numbers release bytes. */
   count(limitKey: LimitKey | undefined, bytes: number): void {
     this.bytes += bytes;
-    if (bytes < 0) this.#bound.release(limitKey, -bytes);
-    else this.#bound.count(limitKey, bytes);
+    if (bytes < 0) this.bound.release(limitKey, -bytes);
+    else this.bound.count(limitKey, bytes);
   }
 }
 
 /** The long messages of this process. */
 export const longMessageBudget = new MemoryBudget();
-
-/** The long responses of this process that clients have not read yet. */
-export const unreadBudget = new MemoryBudget("unread long answers");
-
-/**
- * Makes the {@linkcode ResponseSending} of a response, whose unread bytes count
- * for its caller.
- */
-export function responseSending(
-  limitKey: LimitKey,
-  clock: ResponseSending["clock"],
-  info: ConnectionInfo | undefined,
-): ResponseSending {
-  return {
-    clock,
-    completed: info?.completed,
-    count: (bytes) => unreadBudget.count(limitKey, bytes),
-    hasRoom: () => unreadBudget.hasRoom(limitKey),
-  };
-}

@@ -21,7 +21,7 @@ import {
 import { STATELESS_REVISION } from "../../protocol/revisions.ts";
 import type { AdmittedRequest, Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
-import { unreadBudget } from "./limits.ts";
+import { unreadBudget } from "./unread_answers.ts";
 import { aboutOf } from "./report.ts";
 import { cutOffText } from "./running.ts";
 
@@ -116,7 +116,7 @@ export function settleCall(call: Call, answer: Answer): void {
 /** @throws {HttpError} if the caller leaves too many long responses unread */
 function checkLong(call: Call, { body }: Ending): void {
   if (body === undefined || !isCountedResponse(body)) return;
-  unreadBudget.check(call, body.length);
+  unreadBudget.check(call);
 }
 
 function endingOf(call: Call, answer: Answer): Ending {

@@ -15,8 +15,8 @@ import {
   CallerBound,
   longMessageBudget,
   type MessageHolder,
-  unreadBudget,
 } from "./limits.ts";
+import { unreadBudget } from "./unread_answers.ts";
 import { HttpError } from "../../errors.ts";
 
 const BEAT_MILLISECONDS = 200;

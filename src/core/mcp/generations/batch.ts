@@ -15,7 +15,8 @@ import {
   PendingResponse,
 } from "../exchange/answer.ts";
 import type { AdmittedRequest } from "../exchange/engine.ts";
-import { limitKeyOf, responseSending } from "../exchange/limits.ts";
+import { limitKeyOf } from "../exchange/limits.ts";
+import { responseSending } from "../exchange/unread_answers.ts";
 import { type Incoming, refuseRequest, runCall } from "../exchange/run.ts";
 import {
   invalidRequest,

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../../src/authoring/tool.ts";
-import {
-  NO_NETWORK,
-  unreadBudget,
-} from "../../../../src/core/mcp/exchange/limits.ts";
+import { NO_NETWORK } from "../../../../src/core/mcp/exchange/limits.ts";
+import { unreadBudget } from "../../../../src/core/mcp/exchange/unread_answers.ts";
 import { until } from "../../../kit/wait.ts";
-import { startServer } from "../../../kit/server.ts";
+import { BASE_URL, startServer } from "../../../kit/server.ts";
 
 const MIB = 2 ** 20;
 
@@ -34,6 +32,10 @@ async function start() {
     ],
     routes(app) {
       app.get("/long", (c) => c.text(text));
+      app.get("/later", async (c) => {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        return c.text(text);
+      });
     },
   });
   const call = (name: string) => server.call("tools/call", { name });
@@ -146,4 +148,40 @@ Deno.test("a route's answer counts until it is read", async () => {
     assert.equal((await response.text()).length, 4 * MIB);
   }
   assert(unreadBudget.hasRoom(NO_NETWORK));
+});
+
+Deno.test("a route's answers that come at once are no more than the bound", async () => {
+  const { server } = await start();
+  await using _server = server;
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => server.fetch("/later")),
+  );
+  const statuses = answers.map(({ status }) => status);
+  assert.deepEqual(
+    [200, 503].map((one) => statuses.filter((is) => is === one).length),
+    [8, 12],
+  );
+  for (const { body } of answers) await body?.cancel();
+});
+
+Deno.test("a process ends unread answers of routes instead of holding more of other networks", async () => {
+  const { server } = await start();
+  await using _server = server;
+  const answers: Response[] = [];
+  for (let number = 0; number < 40; number++) {
+    const info = {
+      remoteAddr: { transport: "tcp", hostname: `192.0.2.${number}`, port: 1 },
+    } as const;
+    const request = new Request(`${BASE_URL}/long`);
+    answers.push(await server.app.fetch(request, info));
+    assert(unreadBudget.bytes <= 68 * MIB, `${unreadBudget.bytes}`);
+  }
+  assert(answers.every(({ status }) => status === 200));
+  const [first] = answers;
+  await assert.rejects(first.text(), /stopped reading/);
+  assert.equal((await answers.at(-1)!.text()).length, 4 * MIB);
+  for (const { body } of answers.slice(1, -1)) {
+    await body!.cancel().catch(() => {});
+  }
+  assert.equal(unreadBudget.bytes, 0);
 });
