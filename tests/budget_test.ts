@@ -9,10 +9,10 @@ import { filesBelow } from "./kit/files.ts";
 
 /** The most lines below each folder, and in all of them with the rest. */
 const LIMITS: Record<string, number> = {
-  "src/core/": 27_900,
+  "src/core/": 28_000,
   "src/features/": 20_000,
   "packages/": 16_000,
-  "": 66_200,
+  "": 66_400,
 };
 
 const COUNTED = ["src", "packages", "main.ts", "server.ts", "health.ts"];
