@@ -145,7 +145,7 @@ function Permitted({ scopes, tools }: ConsentProps) {
         <ScopeChoice scopes={scopes} />
         {free.length > 0 && (
           <p class="small soft">
-            It needs no permission for <NamedTools tools={free} />.
+            Whatever you choose, it may also use <NamedTools tools={free} />.
           </p>
         )}
       </>
@@ -155,7 +155,7 @@ function Permitted({ scopes, tools }: ConsentProps) {
     <>
       <p>
         {free.length > 0
-          ? "Use the tools named above: they need no permission."
+          ? "Use the tools named above. There is nothing to choose."
           : "Use what needs no permission."}
       </p>
       {scopes.length > 0 && <ScopeChoice scopes={scopes} />}

@@ -204,12 +204,16 @@ Deno.test("ConsentPage names the tools first, and those that need no permission 
   assert(!one.includes("no permission"));
   const four = await shown(4, 2);
   assert(four.includes(`${lead}Tool 0, tool_1, Tool 2 and Tool 3. Approve`));
-  assert(four.includes("It needs no permission for Tool 0 and tool_1."));
+  assert(
+    four.includes("Whatever you choose, it may also use Tool 0 and tool_1."),
+  );
   assert(!four.includes("All 4 tools"));
   const six = await shown(6, 6, []);
   assert(six.includes(`${lead}Tool 0, tool_1, Tool 2, Tool 3 and 2 more. `));
   assert.match(six, /yourself\. ?All 6 tools(Tool \d|tool_1){6}Who asks/);
-  assert(six.includes("Use the tools named above: they need no permission."));
+  assert(
+    six.includes("Use the tools named above. There is nothing to choose."),
+  );
   assert((await shown(1, 0, [])).includes("Use what needs no permission."));
   const none = await shown(0, 0);
   assert(none.includes("It would act in your name at tools.example. Approve"));
