@@ -24,6 +24,7 @@ import { now } from "../../core/clock.ts";
 import { fingerprint } from "../../core/crypto/crypto.ts";
 import { redirect } from "../../core/http/browser.ts";
 import type { Write } from "../../core/kv/database.ts";
+import { isLoopback } from "../../core/net/url.ts";
 import type { Parameters } from "../../core/oauth/parameters.ts";
 import { personName } from "../../core/oauth/person.ts";
 import { AccountForm } from "../../core/pages/layout.tsx";
@@ -72,13 +73,7 @@ export function passkeysPart(services: AccountPageServices): AccountPagePart {
                 </a>
               </p>
             )}
-            {!passkeys.isPossible && (
-              <p class="note">
-                Browsers make and use no passkeys here: the address of this page
-                is a number, and passkeys need a name like example.com. Ask the
-                people who run this server for one.
-              </p>
-            )}
+            {!passkeys.isPossible && <NoPasskeys {...services} />}
             {own.length > 0 && (
               <ul class="rows">
                 {own.map((passkey) => (
@@ -99,6 +94,27 @@ export function passkeysPart(services: AccountPageServices): AccountPagePart {
       );
     },
   };
+}
+
+/** Tells why no passkey can be made here, and what helps. */
+function NoPasskeys({ baseUrl }: Pick<AccountPageServices, "baseUrl">) {
+  const named = new URL(`${baseUrl}/account/passkeys`);
+  const isNear = isLoopback(named);
+  named.hostname = "localhost";
+  return (
+    <p class="note">
+      Browsers make and use no passkeys here: the address of this page is a
+      number, and passkeys need a name like {isNear
+        ? (
+          <>
+            localhost. Start the server with{" "}
+            <code>BASE_URL={named.origin}</code>, then{" "}
+            <a href={named.href}>make yours there</a>.
+          </>
+        )
+        : "example.com. Ask the people who run this server for one."}
+    </p>
+  );
 }
 
 function PasskeyRow({ passkey, form, now, isFresh, confirmation }: {

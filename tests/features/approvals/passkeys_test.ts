@@ -357,6 +357,18 @@ Deno.test("a removed passkey opens nothing, and whoever removes it cannot take i
   assert.equal(ran, 0);
 });
 
+Deno.test("the page at a number leads to the one at a host name, on one's own machine", async () => {
+  await using server = await start();
+  const { words, page } = await AccountVisitor.signIn(server, {
+    at: "/passkeys",
+  });
+  assert.match(
+    words,
+    /a name like localhost\. Start the server with BASE_URL=http:\/\/localhost:3000 ?, then make yours there/,
+  );
+  assert.match(page.text, /href="http:\/\/localhost:3000\/account\/passkeys"/);
+});
+
 Deno.test("passkeys want a sign-in of the last minutes, a name, and are each there once", async () => {
   await using server = await start();
   const { visitor, passkey } = await withPasskey(server);
