@@ -223,16 +223,19 @@ export function rememberedStore(database: Database) {
     },
 
     /**
-     * Deletes one remembered approval of a person. Returns false if there is
-     * none.
+     * Deletes one remembered approval of a person, and returns it. Undefined if
+     * there is none.
      */
-    async end(subject: string, name: string): Promise<boolean> {
-      if (!NAME.test(name)) return false;
+    async end(
+      subject: string,
+      name: string,
+    ): Promise<RememberedRecord | undefined> {
+      if (!NAME.test(name)) return undefined;
       return await database.change(
         rememberedKey(subject, name),
         (transaction, { key, value }: Entry<RememberedRecord>) => {
           if (value) transaction.expire(key);
-          return value !== undefined;
+          return value;
         },
       );
     },

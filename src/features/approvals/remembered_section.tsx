@@ -110,15 +110,15 @@ export function endRememberedHandler(
   return async (c) => {
     const { id, session: { subject }, form } = await signedIn.findForm(c);
     const name = form.require("name");
-    const isEnded = await rememberedStore(database).end(subject, name);
-    if (isEnded) {
-      log.audit("Remembered approval ended on the account page", {
-        reference: c.get("reference"),
-        subject,
-      });
+    const ended = await rememberedStore(database).end(subject, name);
+    if (ended) {
+      const { tool, grantId, clientName: client } = ended;
+      const reference = c.get("reference");
+      const of = { reference, subject, tool, grantId, client };
+      log.audit("Remembered approval ended on the account page", of);
     }
     const names = [harmlessLine(form.get("label") ?? "")];
-    const change = isEnded ? "asksAgain" : "over";
+    const change = ended ? "asksAgain" : "over";
     return await redirectBack(c, returnPaths, { id, form }, { change, names });
   };
 }

@@ -361,6 +361,7 @@ Deno.test("a release, another definition, and an operator who tightens ask again
 
 Deno.test("one that a release or an operator has ended says so on the account page, and can be removed there", async () => {
   await using kv = await openTestKv();
+  const { log, events } = recordLog();
   await using server = await start({ kv });
   const call = await clientOf(server, "2026");
   const jo = await AccountVisitor.signIn(server, { as: "42" });
@@ -396,7 +397,7 @@ Deno.test("one that a release or an operator has ended says so on the account pa
   ];
   for (const [words, options] of cases) {
     const { provider } = server;
-    await using other = await start({ kv, provider, ...options });
+    await using other = await start({ kv, provider, log, ...options });
     const visitor = await seenAt(other);
     assert.match(visitor.words, words);
     assert.match(visitor.words, /was allowed to use/);
@@ -406,6 +407,13 @@ Deno.test("one that a release or an operator has ended says so on the account pa
     await visitor.look();
     assert.doesNotMatch(visitor.words, /Without asking you/);
   }
+  const { properties } = events.find(({ message }) =>
+    message === "Remembered approval ended on the account page"
+  )!;
+  const { subject, tool, client, grantId } = properties;
+  const kept = await Array.fromAsync(kv.list({ prefix: ["grant"] }));
+  assert.deepEqual([subject, tool, client], ["github:42", "refund", "App"]);
+  assert.deepEqual(kept.map(({ key }) => key[1]), [grantId]);
 });
 
 Deno.test("remember that throws, hangs or lies begins nothing, and is in the log", async () => {
