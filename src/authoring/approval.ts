@@ -72,7 +72,7 @@ export interface ToolApproval<I = any> {
   /**
    * Lets the approver skip later approvals for a while, for calls of the same
    * client with the same `key` of the offer. Return undefined to ask every
-   * time. Ignored unless the caller approves.
+   * time. Goes with neither `passkey` nor a scope in `by`.
    */
   remember?(input: I): MaybePromise<ApprovalOffer | undefined>;
   /**
