@@ -12,7 +12,10 @@ import { fingerprint } from "../../src/core/crypto/crypto.ts";
 import type { OpenedServer } from "../../src/core/store/opened_server.ts";
 import { SoftwarePasskey } from "./software_passkey.ts";
 import { Database } from "../../src/core/kv/database.ts";
-import type { CallApproval } from "../../src/features/approvals/call_approval.ts";
+import type {
+  CallApproval,
+  Pressed,
+} from "../../src/features/approvals/call_approval.ts";
 import type { Approver } from "../../src/features/approvals/approver.ts";
 
 /** An approval as its page shows it. */
@@ -120,20 +123,11 @@ export class TestApprovals {
       const used = isAccepted
         ? await this.#use(found, person, press)
         : undefined;
-      return await store.press(
-        id,
-        isAccepted
-          ? {
-            action: "accept",
-            by: subject,
-            at,
-            passkey: used?.name,
-            remembers,
-          }
-          : { action: "decline", by: subject, at, reason: press.refuse },
-        person,
-        used?.write,
-      );
+      const by = { by: subject, at };
+      const pressed: Pressed = isAccepted
+        ? { action: "accept", ...by, passkey: used?.name, remembers }
+        : { action: "decline", ...by, reason: press.refuse };
+      return await store.press(id, pressed, person, used?.write);
     });
     if (approval) return shownOf(approval);
     throw new Error(`No approval waits for ${subject} on this page`);

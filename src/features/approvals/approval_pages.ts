@@ -215,13 +215,9 @@ export function approvalEndpoints(services: AccountPageServices) {
         if (said === "looked") return await approvals.look(id, approver);
         const used = await useFor(toApprove, approver, form.get("get"));
         const by = { by: subject, at: now(clock) };
+        const remembers = form.get("remember") === "on" && !!offers(toApprove);
         const pressed: Pressed = said === "approve"
-          ? {
-            action: "accept",
-            ...by,
-            passkey: used?.name,
-            remembers: form.get("remember") === "on" && !!offers(toApprove),
-          }
+          ? { action: "accept", ...by, passkey: used?.name, remembers }
           : { action: "decline", ...by, reason };
         return await approvals.press(id, pressed, approver, (transaction) => {
           stays(transaction);

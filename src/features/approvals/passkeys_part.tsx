@@ -100,19 +100,14 @@ export function passkeysPart(services: AccountPageServices): AccountPagePart {
 function NoPasskeys({ baseUrl }: Pick<AccountPageServices, "baseUrl">) {
   const named = new URL(`${baseUrl}/account/passkeys`);
   const isNear = isLoopback(named);
-  named.hostname = "localhost";
+  named.hostname = isNear ? "localhost" : "example.com";
   return (
     <p class="note">
       Browsers make and use no passkeys here: the address of this page is a
-      number, and passkeys need a name like {isNear
-        ? (
-          <>
-            localhost. Start the server with{" "}
-            <code>BASE_URL={named.origin}</code>, then{" "}
-            <a href={named.href}>make yours there</a>.
-          </>
-        )
-        : "example.com. Ask the people who run this server for one."}
+      number, and passkeys need a name like {named.hostname}.{" "}
+      {!isNear && "Ask the people who run this server for one."}
+      {isNear && `Start the server with BASE_URL=${named.origin}, then `}
+      {isNear && <a href={named.href}>make yours there.</a>}
     </p>
   );
 }

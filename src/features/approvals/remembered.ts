@@ -226,10 +226,7 @@ export function rememberedStore(database: Database) {
      * Deletes one remembered approval of a person, and returns it. Undefined if
      * there is none.
      */
-    async end(
-      subject: string,
-      name: string,
-    ): Promise<RememberedRecord | undefined> {
+    async end(subject: string, name: string) {
       if (!NAME.test(name)) return undefined;
       return await database.change(
         rememberedKey(subject, name),

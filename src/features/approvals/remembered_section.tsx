@@ -27,8 +27,6 @@ import {
   rememberedStore,
 } from "./remembered.ts";
 
-const ACTION = "/account/remembered";
-
 /** The reasons for which a remembered approval allows no call any more. */
 const ENDS = {
   changed:
@@ -74,7 +72,7 @@ export async function rememberedSection(
                 </h3>
                 <AccountForm
                   {...form}
-                  action={ACTION}
+                  action="/account/remembered"
                   fields={{ name, label }}
                 >
                   <button class="quiet" type="submit">
