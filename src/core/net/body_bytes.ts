@@ -88,7 +88,8 @@ const CHECK_MILLISECONDS = 1000;
 export const MAX_ARRIVING_BODIES = 1000;
 /**
  * The delay until bodies beyond the limit are dropped. It begins with the first
- * of them, so that later ones have less time to arrive.
+ * of them, so that later ones have less time to arrive, and ends once no more
+ * bodies than the limit are arriving.
  */
 const WHOLE_MILLISECONDS = 50;
 /** The maximum time for which a sender in a burst is refused. */
@@ -173,6 +174,10 @@ export class BodyClock {
   end(body: TimedBody, isLast = false): void {
     this.#bodies.delete(body);
     arriving.delete(body);
+    if (thinning !== undefined && arriving.size <= MAX_ARRIVING_BODIES) {
+      clearTimeout(thinning);
+      thinning = undefined;
+    }
     if (isLast && this.#bodies.size === 0) this.#rest();
   }
 

@@ -315,15 +315,18 @@ Deno.test("bodies that come whole at once are not among too many", async () => {
   assert.deepEqual(bodies.refused, ["bob 1: 503"]);
 });
 
-Deno.test("a body among too many has 50 ms to come whole", async () => {
-  const { setTimeout } = globalThis;
+Deno.test("a body among too many has 50 ms to come whole, and no timer runs on after it", async () => {
+  const { setTimeout, clearTimeout } = globalThis;
   using _restored = {
-    [Symbol.dispose]: () => void Object.assign(globalThis, { setTimeout }),
+    [Symbol.dispose]: () =>
+      void Object.assign(globalThis, { setTimeout, clearTimeout }),
   };
   const timers: { act(): void; milliseconds: number }[] = [];
+  const cleared: number[] = [];
   Object.assign(globalThis, {
     setTimeout: (act: () => void, milliseconds: number) =>
       timers.push({ act, milliseconds }),
+    clearTimeout: (timer: number) => void cleared.push(timer),
   });
   using bodies = new HeldBodies();
   bodies.hold(MAX_ARRIVING_BODIES, "ada");
@@ -332,8 +335,10 @@ Deno.test("a body among too many has 50 ms to come whole", async () => {
   const [{ act, milliseconds }, ...others] = timers;
   assert.equal(milliseconds, 50);
   assert.deepEqual(others, []);
+  assert.deepEqual(cleared, []);
   resolve("body");
   await Promise.all(taken);
+  assert.deepEqual(cleared, [timers.length]);
   act();
   assert.deepEqual(bodies.refused, []);
 });
