@@ -281,10 +281,14 @@ class CallAccounts {
         )
       ),
     );
-    [...missing.keys()].forEach((service, nth) => {
-      const isDeclined = isLast || answers[nth].action !== "accept";
-      if (isDeclined) this.#declined.add(service);
-    });
+    const declined = [...missing.keys()].filter((_, nth) =>
+      isLast || answers[nth].action !== "accept"
+    );
+    for (const service of declined) {
+      this.#declined.add(service);
+      const found = this.#pick(service, await this.#all());
+      if (found) await this.#vault.declineWider(found, this.asked.item.name);
+    }
   }
 
   /**
@@ -362,12 +366,13 @@ class CallAccounts {
         )
         : keyFetch(service, open, this.#refusals);
     let fetch: Account["fetch"] | undefined;
+    const given = givenTo(CallContext.codeOf(context)!);
     const account = new FoundAccount({
       // Made on demand: most calls use only one of their accounts.
       fetch: (...it) => (fetch ??= acting.fetch(send()))(...it),
       reveal: () => acting.do(() => andThen(open(), ({ key }) => key)),
       title: titleOf(service),
-      given: givenTo(CallContext.codeOf(context)!),
+      given,
     }, () => this.#labels.get(service));
     if (!service.isMcp) return account;
     const connection = async () => {
@@ -378,6 +383,8 @@ class CallAccounts {
       const isAsked = service.kind !== "account" || this.#declined.has(service);
       if (isAsked) return false;
       const { found } = await open();
+      // Scopes are stored and shown in clear.
+      if (scopes.some((it) => given.hide(it) !== it)) return false;
       return await this.#vault.widen(found, scopes, this.asked.item.name);
     };
     return mcpAccountOf(

@@ -226,6 +226,13 @@ export function accountVault(
       return isAsked;
     },
 
+    /** Records that the person declines to allow more, before the next call. */
+    async declineWider(found: Found<AccountRecord>, tool: string) {
+      if (!found.value.wider?.tools.includes(tool)) return;
+      await store.declineWider(found, tool);
+      known.forget(found.value.subject);
+    },
+
     keeping: queue.keeping,
     /** Revokes queued tokens now, unless they were stored in an account. */
     revokeNow: (at: Deno.KvKey) => queue.hasten(at).then(revokeSoon),

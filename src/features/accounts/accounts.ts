@@ -66,10 +66,15 @@ export interface AccountRecord extends Leasable, Sealed {
   /** The granted scopes, if the service reported them. */
   given?: readonly string[];
   /**
-   * The scopes that the service wanted in addition to the author's, and the
-   * tools whose calls it refused since they were last requested.
+   * The scopes that the service wanted in addition to the author's, the tools
+   * whose calls it refused since they were last requested, and the tools for
+   * whose calls the person declined to allow them.
    */
-  wider?: { scopes: readonly string[]; tools: readonly string[] };
+  wider?: {
+    scopes: readonly string[];
+    tools: readonly string[];
+    declined?: readonly string[];
+  };
   /** The only API origin to which a pasted key is sent. */
   api?: string;
   /** The data of OAuth tokens; absent for a pasted key. */
@@ -234,6 +239,24 @@ export function accountStore(
       return true;
     },
 
+    /** Records that the person declines to allow more for the calls of a tool. */
+    declineWider: (
+      found: Found<AccountRecord>,
+      tool: string,
+    ): Promise<boolean> =>
+      changeKept(found, (record) => {
+        if (!record.wider?.tools.includes(tool)) return record;
+        const { scopes, tools, declined = [] } = record.wider;
+        return {
+          ...record,
+          wider: {
+            scopes,
+            tools: tools.filter((it) => it !== tool),
+            declined: [...new Set([tool, ...declined])].slice(0, MAX_TOOLS),
+          },
+        };
+      }),
+
     /**
      * Records that an account replaces another: calls and tasks that began with
      * the other account use this one.
@@ -390,8 +413,8 @@ export function accountSeals(sealing: Sealing) {
 
 /**
  * Adds scopes that a service wants to those that it wanted before. Undefined if
- * asking the person is of no use: all were requested before, or they are too
- * many.
+ * asking the person is of no use: all were requested before, the person has
+ * declined them for this tool, or they are too many.
  *
  * @see RFC 6750 §3.1
  */
@@ -409,6 +432,13 @@ function widerScopes(
   const before = wider?.scopes ?? (scopes.length === 0 ? given : []);
   const all = [...new Set([...before, ...wanted])];
   if (all.join(" ").length > MAX_WIDER_CHARACTERS) return undefined;
-  const tools = [...new Set([tool, ...wider?.tools ?? []])];
-  return { scopes: all, tools: tools.slice(0, MAX_TOOLS) };
+  const { tools = [], declined } = wider ?? {};
+  if (declined?.includes(tool) && all.length === before.length) {
+    return undefined;
+  }
+  return {
+    scopes: all,
+    tools: [...new Set([tool, ...tools])].slice(0, MAX_TOOLS),
+    ...declined && { declined },
+  };
 }

@@ -121,8 +121,39 @@ Deno.test("a call whose person declines goes on with what they allowed", async (
   const link = linkOf(await resultOf(call("write")));
   const visitor = await openConnect(server, { link });
   await visitor.press(new URL(link).pathname, { answer: "decline" });
-  assert.equal(await textOf(call("write")), "Other does not allow this.");
+  for (let again = 0; again < 3; again++) {
+    assert.equal(await textOf(call("write")), "Other does not allow this.");
+  }
   assert.equal(await textOf(call("who")), "ada@acme");
+});
+
+Deno.test("a server that refuses once asks the person who declines no more", async () => {
+  await using service = writable();
+  await using server = await startWriting(service);
+  await connectThere(server, service);
+  const call = await clientOf(server, "2026");
+  assert.match(await textOf(call("write")), WANTS_MORE);
+  service.tools.write = () => ({ content: [{ type: "text", text: "fine" }] });
+  const link = linkOf(await resultOf(call("write")));
+  const visitor = await openConnect(server, { link });
+  await visitor.press(new URL(link).pathname, { answer: "decline" });
+  for (let again = 0; again < 3; again++) {
+    assert.equal(await textOf(call("write")), "fine");
+  }
+});
+
+Deno.test("a server that gives the person's token for a scope gets nothing asked or stored", async () => {
+  await using service = writable();
+  service.tools.write = ({ request }: ToolRequest) => {
+    const token = request.headers.get("authorization")!.slice(7);
+    return refuse(`Bearer error="insufficient_scope", scope="read ${token}"`);
+  };
+  await using server = await startWriting(service);
+  await connectThere(server, service);
+  const call = await clientOf(server, "2026");
+  for (let again = 0; again < 2; again++) {
+    assert.equal(await textOf(call("write")), "Other does not allow this.");
+  }
 });
 
 Deno.test("a server that names no scopes before is asked for what it gave, and what it wants", async () => {
