@@ -21,7 +21,7 @@ import {
 import { CardPage, FactRow, HiddenFields, type PageProps } from "./layout.tsx";
 import { countBoxes, ScopeChoice } from "./scope_boxes.tsx";
 import type { ScopeInWords } from "./scopes.ts";
-import { TICK_SCRIPT } from "./scripts.ts";
+import { FRONT_SCRIPT, TICK_SCRIPT } from "./scripts.ts";
 import { dayOf, printDuration } from "./times.tsx";
 
 /** A service that tools use with people's accounts. */
@@ -78,7 +78,7 @@ export function ConsentPage(props: ConsentProps) {
       {...props}
       title={`Allow “${name}”?`}
       heading={<Question {...props} claimed={claimed} />}
-      scripts={countBoxes(scopes) > 1 ? [TICK_SCRIPT] : []}
+      scripts={[FRONT_SCRIPT, ...countBoxes(scopes) > 1 ? [TICK_SCRIPT] : []]}
     >
       <p class="lead">
         {tools.length === 0 ? "It would act in your name" : "In your name"} at

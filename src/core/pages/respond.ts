@@ -7,7 +7,12 @@ import type { Context } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
 import { base64, digest } from "../crypto/crypto.ts";
-import { CALLBACK_SCRIPT, COPY_SCRIPT, TICK_SCRIPT } from "./scripts.ts";
+import {
+  CALLBACK_SCRIPT,
+  COPY_SCRIPT,
+  FRONT_SCRIPT,
+  TICK_SCRIPT,
+} from "./scripts.ts";
 import { STYLE } from "./style.ts";
 
 export interface PageOptions {
@@ -23,8 +28,8 @@ export interface PageOptions {
   script?: string;
 }
 
-const SCRIPTS = [COPY_SCRIPT, CALLBACK_SCRIPT, TICK_SCRIPT].map(cspSource)
-  .join(" ");
+const SCRIPTS = [COPY_SCRIPT, CALLBACK_SCRIPT, FRONT_SCRIPT, TICK_SCRIPT]
+  .map(cspSource).join(" ");
 
 const POLICY = [
   "default-src 'none'",

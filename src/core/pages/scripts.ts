@@ -65,3 +65,18 @@ for (const button of document.querySelectorAll("button[data-tick]")) {
 document.addEventListener("change", count);
 count();
 `;
+
+/**
+ * Sends no form in the first 700 ms after the window comes to the front. A site
+ * may close its own window above this one during a double-click, so that the
+ * second click presses a button here.
+ */
+export const FRONT_SCRIPT = `
+let quietUntil = 0;
+addEventListener("focus", () => { quietUntil = performance.now() + 700; });
+addEventListener("submit", (event) => {
+  if (performance.now() >= quietUntil) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);
+`;

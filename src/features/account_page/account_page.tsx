@@ -18,7 +18,11 @@ import {
   type ProviderOption,
   SignInForm,
 } from "../../core/pages/provider_buttons.tsx";
-import { COPY_SCRIPT, TICK_SCRIPT } from "../../core/pages/scripts.ts";
+import {
+  COPY_SCRIPT,
+  FRONT_SCRIPT,
+  TICK_SCRIPT,
+} from "../../core/pages/scripts.ts";
 
 export interface PartLink {
   /** The part's name in the URL; empty for the first part. */
@@ -52,7 +56,7 @@ export function AccountPage(props: AccountProps) {
       // The parts that one person sees have the same width, so that the
       // navigation does not move.
       width={parts.some((it) => it.isForOperators) ? "full" : "wide"}
-      scripts={[COPY_SCRIPT, TICK_SCRIPT, ...props.scripts ?? []]}
+      scripts={[FRONT_SCRIPT, COPY_SCRIPT, TICK_SCRIPT, ...props.scripts ?? []]}
     >
       <section class="row-head" aria-label="Signed in">
         <p class="small soft">

@@ -20,6 +20,7 @@ import {
 } from "./connected_account.tsx";
 import { CardPage } from "../../core/pages/layout.tsx";
 import { PastTime } from "../../core/pages/times.tsx";
+import { FRONT_SCRIPT } from "../../core/pages/scripts.ts";
 
 /**
  * The page that shows the account of a key or token before it is stored.
@@ -50,7 +51,11 @@ export function ConfirmPage(
   const { title, label, keptAs, scopes, checked, replaced, now } = props;
   const { unnamed = [], signedInAt, host } = props;
   return (
-    <CardPage {...props} title={`Connect ${title}`}>
+    <CardPage
+      {...props}
+      title={`Connect ${title}`}
+      scripts={[FRONT_SCRIPT]}
+    >
       <NothingKept {...props} />
       <p class="note good" role="status">
         {scopes === undefined

@@ -17,6 +17,7 @@ import {
 import { ConnectedAccount, WaitsForAccount } from "./connected_account.tsx";
 import { ClientNameAndBadge, ToolTitle } from "../../core/pages/names.tsx";
 import { CardPage, FactRow } from "../../core/pages/layout.tsx";
+import { FRONT_SCRIPT } from "../../core/pages/scripts.ts";
 
 /**
  * The page with the form and, after a refusal, its reason. Respond with `forms:
@@ -32,7 +33,11 @@ export function ConnectPage(
   const { title, host, help, scopes, connected, signInHost } = props;
   const token = scopes === undefined ? "key" : "token";
   return (
-    <CardPage {...props} title={`Connect ${title}`}>
+    <CardPage
+      {...props}
+      title={`Connect ${title}`}
+      scripts={[FRONT_SCRIPT]}
+    >
       <NothingKept {...props} />
       <p class="lead">
         Tools of this server will act at <strong>{host}</strong> as you

@@ -33,6 +33,7 @@ import type { AskingTaskState } from "./approval_task.ts";
 import { callTexts } from "./approval_words.ts";
 import { isTakenBack } from "./approver.ts";
 import type { CallApproval } from "./call_approval.ts";
+import { FRONT_SCRIPT } from "../../core/pages/scripts.ts";
 import { PASSKEY_SCRIPT } from "./passkey_script.ts";
 import type { AskedPasskey } from "./passkeys.ts";
 
@@ -132,7 +133,7 @@ export function ApprovalPage(props: ApprovalProps) {
     <CardPage
       {...props}
       title={isRefused ? "Refused" : "Approve"}
-      scripts={passkey && [PASSKEY_SCRIPT]}
+      scripts={[FRONT_SCRIPT, ...passkey ? [PASSKEY_SCRIPT] : []]}
       heading={
         <>
           <ClientName name={client.name} /> wants to

@@ -20,6 +20,7 @@ import {
   FactRow,
   type PageProps,
 } from "../../core/pages/layout.tsx";
+import { FRONT_SCRIPT } from "../../core/pages/scripts.ts";
 
 interface WaitProps extends PageProps, ToolInWords {
   id: string;
@@ -39,6 +40,7 @@ export function WaitPage(props: WaitProps) {
     <CardPage
       {...props}
       title="Waiting for you"
+      scripts={[FRONT_SCRIPT]}
       heading={
         <>
           <ClientName name={client.name} /> waits for you
