@@ -194,12 +194,15 @@ export async function parseOpenApi(
   return { root, ...address && { address }, parts: { left } };
 }
 
+/** The values of JSON, and mappings that others are merged into by `<<`. */
+const YAML = yaml.JSON_SCHEMA.withTags(yaml.mergeTag);
+
 function parseText(text: string, source: string): JsonObject {
   let parsed: unknown;
   try {
     parsed = /^\s*[{[]/.test(text)
       ? JSON.parse(text.replace(/^\uFEFF/, ""))
-      : yaml.load(text, { schema: yaml.JSON_SCHEMA });
+      : yaml.load(text, { schema: YAML });
   } catch (error) {
     const reason = messageOf(error).split("\n")[0].slice(0, 200);
     throw new ImportError(

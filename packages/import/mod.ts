@@ -145,7 +145,7 @@ export async function importTools(
   }
   const more = flags.check
     ? []
-    : choose(source, flags, had.length > 0, terminal);
+    : choose(source, flags, had.length > 0, url, terminal);
   if (more === undefined) return 2;
   const wanted = source.items.filter((item) =>
     had.includes(item) || more.includes(item)
@@ -227,11 +227,16 @@ function choose(
   source: ImportSource,
   { pick = [], all }: Flags,
   isAgain: boolean,
+  url: string | undefined,
   terminal: ImportTerminal,
 ): readonly ImportItem[] | undefined {
   if (pick.length > 0) return findPicked(source.items, pick);
   if (isAgain && !all) return [];
-  terminal.print(sourceSummary(source));
+  // In a terminal, what is ticked decides which of them can become tools.
+  const items = terminal.ask && !all
+    ? source.items
+    : itemsToChoose(source, undefined, url);
+  terminal.print(sourceSummary({ ...source, items }));
   const usual = source.items.filter(({ isDeprecated }) => !isDeprecated);
   const { id = "GET *" } = usual[0] ?? source.items[0] ?? {};
   const example = `--pick ${JSON.stringify(id)}`;
@@ -251,7 +256,7 @@ function choose(
   }
   if (terminal.ask === undefined) {
     terminal.print(
-      `${printItems(source.items)}\nNothing was written. Add what to take: ` +
+      `${printItems(items)}\nNothing was written. Add what to take: ` +
         `${example}, or --all.`,
     );
     return undefined;

@@ -112,8 +112,12 @@ export function listOperations(
       if (!raw) continue;
       operations.push(operationOf(path, method, item, raw, names, titles));
     }
-    const others = Object.keys(item).filter((it) => NO_TOOLS.includes(it));
-    left.push(...others.map((it) => `${it.toUpperCase()} ${shortLine(path)}`));
+    const others = [
+      ...Object.keys(item).filter((it) => NO_TOOLS.includes(it))
+        .map((it) => it.toUpperCase()),
+      ...Object.keys(Object(item.additionalOperations)),
+    ];
+    left.push(...others.map((it) => `${shortLine(it)} ${shortLine(path)}`));
   }
   return { operations, left };
 }

@@ -261,7 +261,7 @@ export class Schemas {
         return {
           ...plain,
           type,
-          items: this.plain(schema.items, depth + 1),
+          items: this.#items(schema, depth),
           ...taken(schema, isCount, "minItems", "maxItems"),
           ...schema.uniqueItems === true && { uniqueItems: true },
         };
@@ -275,6 +275,12 @@ export class Schemas {
         }
         return plain;
     }
+  }
+
+  #items({ items, prefixItems }: JsonObject, depth: number): PlainSchema {
+    if (!Array.isArray(prefixItems)) return this.plain(items, depth + 1);
+    this.notes.add("takes any items where prefixItems tell each");
+    return {};
   }
 
   #members(schema: JsonObject, depth: number): Partial<PlainSchema> {
@@ -298,7 +304,11 @@ export class Schemas {
       if (isLeft) required.delete(name);
       else properties.set(name, this.plain(given, depth + 1));
     }
-    const { additionalProperties: others } = schema;
+    const hasPatterns = isObject(schema.patternProperties);
+    if (hasPatterns) {
+      this.notes.add("takes any members where patternProperties tell some");
+    }
+    const others = hasPatterns || schema.additionalProperties;
     return {
       properties,
       // A part of an `allOf` may name required members that another part
@@ -341,9 +351,11 @@ function neededByEach(variants: unknown): ReadonlySet<string> {
 function typeOf(schema: JsonObject): string | undefined {
   const { properties, additionalProperties, required } = schema;
   const isOfMembers = isObject(properties) || isObject(additionalProperties) ||
-    Array.isArray(required);
+    isObject(schema.patternProperties) || Array.isArray(required);
   if (isOfMembers) return "object";
-  if (isObject(schema.items)) return "array";
+  if (isObject(schema.items) || Array.isArray(schema.prefixItems)) {
+    return "array";
+  }
   const given = "const" in schema ? [schema.const] : schema.enum;
   if (Array.isArray(given)) {
     const kinds = given.map((it): string => typeof it);

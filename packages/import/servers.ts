@@ -125,7 +125,11 @@ export function apiAddressOf(
   if (!/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw notAnApiAddress(url.href);
   }
+  const isCut = url.search !== "";
   url.search = url.hash = "";
+  if (isCut) {
+    notes.push(`Of the address, ${url.href} is used, without its query.`);
+  }
   const api = url.href.replace(/\/$/, "");
   const own = `${server.url}`.replace(/\/$/, "").replace(
     /^http:/i,

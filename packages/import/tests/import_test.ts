@@ -628,6 +628,58 @@ Deno.test("no part of a name that --as has made is what a pattern means", async 
   }
 });
 
+Deno.test("what YAML merges into an operation is its own", async () => {
+  const text = `openapi: 3.1.0
+info: { title: Tea, version: "1" }
+servers: [{ url: https://api.example.com/v1?key=a-key }]
+components:
+  securitySchemes: { key: { type: apiKey, in: header, name: X-Key } }
+x-usual: &usual
+  security: [{ key: [] }]
+  parameters: [{ name: limit, in: query, schema: { type: integer } }]
+paths:
+  /a:
+    get: { <<: *usual, operationId: listA }
+    additionalOperations: { COPY: { operationId: copyA } }
+`;
+  await using trial = await Trial.start();
+  const { code, said } = await trial.import(text);
+  assert.equal(code, 0);
+  assert.match(await trial.read("services/tea.ts"), /header: "X-Key"/);
+  assert.match(await trial.read("tools/list_a.ts"), /limit: z\.int\(\)/);
+  // What is not taken is named, without what may be a key.
+  assert.match(
+    said,
+    /^Note: Of the address, https:\/\/api\.example\.com\/v1 is used, without its query\.$/m,
+  );
+  assert.match(said, /^Left out, as no tool can call these: COPY \/a$/m);
+});
+
+Deno.test("--list and --all tell one cost, that of the tools that can be made", async () => {
+  const securitySchemes = {
+    ...KEYED.components.securitySchemes,
+    other: { type: "http", scheme: "bearer" },
+  };
+  const security = [{ other: [] }];
+  const document = documentOf({
+    "/a": { get: { operationId: "a" }, put: { operationId: "b" } },
+    "/b": { get: { operationId: "c", security, description: "Long words." } },
+  }, { ...KEYED, components: { securitySchemes } });
+  const told = await Promise.all(
+    [["--list"], ["--all"], []].map(async (args) => {
+      await using own = await Trial.start();
+      return (await own.import(document, args)).said;
+    }),
+  );
+  const [, cost] = /3 operations\. .* about (\d+) tokens/.exec(told[0])!;
+  for (const said of told) {
+    assert(said.includes(`of all would cost about ${cost} tokens`), said);
+  }
+  assert.match(told[1], RegExp(`^2 tools of tea_shop, about ${cost} `, "m"));
+  const verdict = / {2}GET \/b {2}c, no tool: It wants another way/;
+  for (const said of [told[0], told[2]]) assert.match(said, verdict);
+});
+
 Deno.test("import wants a choice above 40 operations", async () => {
   await using trial = await Trial.start();
   await assert.rejects(trial.import(many(41)), {

@@ -495,3 +495,34 @@ Deno.test("a description has neither tags nor addresses of links", async () => {
       "Note 2**3 is 8.",
   );
 });
+
+Deno.test("schemas by place or by pattern take any value, with a note", async () => {
+  const list = { prefixItems: [text, { type: "integer" }], items: text };
+  const named = {
+    properties: { a: text },
+    patternProperties: { "^x-": text },
+    additionalProperties: false,
+  };
+  for (
+    const [schema, code, note] of [
+      [
+        list,
+        /b: z\.array\(z\.unknown\(\)\)/,
+        "items where prefixItems tell each",
+      ],
+      [
+        named,
+        /b: z\.looseObject\(/,
+        "members where patternProperties tell some",
+      ],
+    ] as const
+  ) {
+    const { tool, notes } = await toolOf({
+      type: "object",
+      properties: { b: schema },
+      required: ["b"],
+    });
+    assert.match(tool, code);
+    assert.deepEqual(notes, [`takes any ${note}`]);
+  }
+});
