@@ -20,14 +20,17 @@ export class PostgresError extends Error {
   readonly code?: string;
   /** True if the failure may soon be over, as while a server starts up. */
   readonly isTransient: boolean;
+  /** The seconds for which a start waits for the end of the failure. */
+  readonly patienceSeconds: number;
 
   /** Makes the error from a reason, and the way to fix it. */
   constructor(
     reason: string,
-    { fix, code, isTransient = false }: {
+    { fix, code, isTransient = false, patienceSeconds = 10 }: {
       fix?: string;
       code?: string;
       isTransient?: boolean;
+      patienceSeconds?: number;
     } = {},
   ) {
     super(fix === undefined ? reason : `${reason}. Fix: ${fix}`);
@@ -35,6 +38,7 @@ export class PostgresError extends Error {
     this.fix = fix;
     this.code = code;
     this.isTransient = isTransient;
+    this.patienceSeconds = patienceSeconds;
   }
 }
 
@@ -42,6 +46,7 @@ interface Reason {
   words: string;
   fix: string;
   isTransient?: boolean;
+  patienceSeconds?: number;
 }
 
 const CERTIFICATE_FIX =
@@ -132,6 +137,43 @@ for (
   ]
 ) REASONS[alias] = REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 
+/**
+ * The reasons of failures that pgbouncer reports, by its words: its code is
+ * 08P01 for all of them, or depends on its version.
+ */
+const POOLER_REASONS: readonly [RegExp, Reason][] = [
+  [/server_login_retry/, {
+    words: "pgbouncer could not sign in to Postgres, and pauses",
+    fix: "Wait for the 15 seconds of its server_login_retry, or set that to " +
+      "1; then look at its log",
+    isTransient: true,
+    // Longer than server_login_retry and what came before it.
+    patienceSeconds: 30,
+  }],
+  [/max_client_conn|no more connections allowed/, {
+    words: "pgbouncer has too many clients",
+    fix: "Raise its max_client_conn, or set KV_CONNECTIONS lower",
+    isTransient: true,
+  }],
+  [/query_wait_timeout/, {
+    words: "pgbouncer had no connection to Postgres in time",
+    fix: "Look if Postgres runs, raise default_pool_size of pgbouncer, or " +
+      "set KV_CONNECTIONS lower",
+    isTransient: true,
+  }],
+  [/cannot connect to server|server down|server conn crashed/, {
+    words: "pgbouncer does not reach Postgres",
+    fix: "Start Postgres, or look at its host and port in pgbouncer.ini",
+    isTransient: true,
+  }],
+  [
+    /database system is |bouncer is shutting down|server is shutting down/,
+    REASONS["57P03"],
+  ],
+  [/(?:SASL|password) authentication failed|no such user/, REASONS["28P01"]],
+  [/^(?:no such database|database "[^"]*" does not exist)/, REASONS["3D000"]],
+];
+
 /** The codes of commits that failed to get a lock. */
 const LOCKED = ["55P03", "40P01", "40001"];
 
@@ -152,7 +194,8 @@ export function failureOf(
   if (code !== undefined && LOCKED.includes(code)) {
     return new KvLockedError(`${place}: ${code} ${message}`);
   }
-  const reason = REASONS[code ?? ""] ?? reasonInWords(message);
+  const reason = POOLER_REASONS.find(([words]) => words.test(message))?.[1] ??
+    REASONS[code ?? ""] ?? reasonInWords(message);
   const named = role === undefined ? "the role" : `the role "${role}"`;
   const words = reason
     ? `${reason.words.replace("the role", named)} (${message})`

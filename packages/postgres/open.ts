@@ -30,10 +30,6 @@ import { PostgresKv } from "./postgres_kv.ts";
 const OLDEST_VERSION = 130_000;
 
 const CONNECTIONS = 10;
-/**
- * The time for which a start waits for a database server that is starting up.
- */
-const PATIENCE_MILLISECONDS = 10_000;
 const PAUSE_MILLISECONDS = 250;
 
 /** The options of {@linkcode openPostgres}. */
@@ -77,8 +73,8 @@ export async function openPostgres(
     } catch (cause) {
       const place = printPlace(address);
       const error = failureOf(cause, place, address.user) as PostgresError;
-      const isOver = performance.now() - started > PATIENCE_MILLISECONDS;
-      if (!error.isTransient || isOver) throw error;
+      const seconds = (performance.now() - started) / 1000;
+      if (!error.isTransient || seconds > error.patienceSeconds) throw error;
       if (tries === 1) options.onWaiting?.(error);
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS));
