@@ -80,6 +80,8 @@ export class Conversation {
   readonly #failing = new AbortController();
   /** The decisions on a task's approvals, by the ID of the approval. */
   readonly #presses = new Map<string, Promise<unknown>>();
+  /** True once the option `approval` has decided. */
+  hasPressed = false;
   /** Ends the wait for an approval that no one has given. */
   #patience?: ReturnType<typeof setTimeout>;
 
@@ -338,6 +340,7 @@ export class Conversation {
     }
     const person = TestApprovals.approverOf(caller, catalogue.tools.values());
     await approvals.press(id, person, options.approval);
+    this.hasPressed = true;
     return { action: "accept" };
   }
 

@@ -64,12 +64,15 @@ export class TestClient {
     ...more: CallArguments<I>
   ): Promise<TestResult<O>> {
     const [request, result] = await this.#call(tool, more);
-    if (result.resultType === "task") {
-      request.begin();
-      return await new TestTask<O>(`${result.taskId}`, request).result();
-    }
-    const [input = {}] = more;
-    return new TestResult(await request.resultOf(result, input), request);
+    const [input = {}, { approval } = {}] = more;
+    const isTask = result.resultType === "task";
+    if (isTask) request.begin();
+    const done = isTask
+      ? await new TestTask<O>(`${result.taskId}`, request).result()
+      : new TestResult<O>(await request.resultOf(result, input), request);
+    if (!approval || request.hasPressed || done.isError) return done;
+    const why = `${request.what} ran without waiting for an approval`;
+    throw new Error(`${why}. Leave the option approval out if that is right`);
   }
 
   /**

@@ -57,8 +57,9 @@ export interface RequestOptions {
   answers?: TestAnswers;
   /**
    * The caller's decision on the page, also for the task that the call becomes.
-   * If absent, a call that waits for the caller's approval fails the test; a
-   * task of `startTask()`, and a call that someone else has to approve, wait for
+   * With it, a call that runs without waiting fails the test. If absent, a call
+   * that waits for the caller's approval fails the test; a task of
+   * `startTask()`, and a call that someone else has to approve, wait for
    * `approve()`, for ten seconds.
    */
   approval?: TestPress;

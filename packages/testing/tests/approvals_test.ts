@@ -328,6 +328,19 @@ Deno.test("startTask() has asked for the approval, so that its time can pass", a
   }
 });
 
+Deno.test("call() with a press fails if the call ran without waiting for it", async () => {
+  await using server = await testServer(TOOLS);
+  const ann = server.as({ subject: "ann" });
+  for (const approval of ["approve", { refuse: "No" }] as const) {
+    for (const more of [{}, { capabilities: PLAIN }, { capabilities: {} }]) {
+      await assert.rejects(
+        ann.call(refund, { cents: 1 }, { ...more, approval }),
+        /^Error: refund ran without waiting for an approval\. Leave the option/,
+      );
+    }
+  }
+});
+
 Deno.test("call() tells which press an approval needs", async () => {
   await using server = await testServer({ tools: [erase, drop] });
   const plain = { capabilities: PLAIN };
