@@ -229,6 +229,7 @@ export function ApprovalPage(props: ApprovalProps) {
           action={`/approve/${approval.id}`}
           data-get={passkey?.get && JSON.stringify(passkey.get)}
         >
+          {isRefused && <input type="hidden" name="refused" value="on" />}
           {!isRefused && (
             <label>
               Why not{" "}

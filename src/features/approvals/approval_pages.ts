@@ -203,15 +203,19 @@ export function approvalEndpoints(services: AccountPageServices) {
       const toApprove = said === "approve"
         ? await approvals.findPage(id, approver)
         : undefined;
+      // Someone may have refused since the page was opened.
+      const sawRefusal = form.get("refused") === "on";
       // Without an approval no passkey is checked. Nothing is approved then,
       // even if the connection is resumed in this moment.
-      const mayCount = said !== "approve" || toApprove;
+      const mayCount = said !== "approve" ||
+        toApprove && (toApprove.answer === undefined || sawRefusal);
       const answerOnce = async () => {
         const stays = await signedIn.staysAllowed(person);
         if (said === "looked") return await approvals.look(id, approver);
         const used = await useFor(toApprove, approver, form.get("get"));
         const by = { by: subject, at: now(clock) };
-        const remembers = form.get("remember") === "on" && !!offers(toApprove);
+        const remembers = form.get("remember") === "on" && !sawRefusal &&
+          !!offers(toApprove);
         const pressed: Pressed = said === "approve"
           ? { action: "accept", ...by, passkey: used?.name, remembers }
           : { action: "decline", ...by, reason };

@@ -176,8 +176,13 @@ for (const generation of ["2025", "2026"] as const) {
     const input = { charge: "c1" };
     const link = linkOf(await resultOf(call("refund", input)));
     const visitor = await open(server, link);
+    const unanswered = visitor.page;
     await press(visitor, "refuse", "Too much");
     assert.match(await textOf(call("refund", input)), /refused this/);
+    // A page that was opened before shows no refusal, so it overrides none.
+    visitor.page = unanswered;
+    await press(visitor, "approve");
+    assert.match(visitor.words, /Too much.*exactly this after all/);
     const offer =
       /You refused, and can still approve: Refund €10\.00; Charge: c1/;
     assert.match(await visitor.look(), offer);

@@ -76,7 +76,7 @@ Deno.test("a call that requires a passkey begins with its signature, and with no
   assert.match(visitor.words, /Approve with a passkey/);
   assert.match(
     visitor.page.headers.get("content-security-policy")!,
-    /script-src( 'sha256-[^']+'){4};/,
+    /script-src( 'sha256-[^']+'){5};/,
   );
   await press(visitor, "approve");
   assert.match(visitor.words, /The passkey was not accepted/);
