@@ -103,29 +103,36 @@ export function fingerprintOf(
   service: ServicePlace,
 ): string {
   const from = `from"${importPath(path, service.path)}"`;
-  const code = plainCode(text).replace(TOOL_NAME, "")
+  const code = plainCode(text)
     .replace(from, 'from"service"')
     .replace(/import \w+ from"\.[^"]*"/, "")
     .replace(/(?<=Deno\.test\(")[\w.-]+/, "")
     .replaceAll(
       new RegExp(
-        `"(?:\\\\.|[^"\\\\])*"|${PATTERN}|` +
+        `(${TOOL_NAME})|"(?:\\\\.|[^"\\\\])*"|${PATTERN}|` +
           `((?<=\\btools:\\[|\\.call\\()\\w+)|` +
           `\\b${service.variable}(?=(?:Keys|Open)?\\b)`,
         "g",
       ),
-      (it, tool) =>
-        tool !== undefined ? "" : it === service.variable ? "service" : it,
+      (it, name, tool) =>
+        name !== undefined
+          ? '""'
+          : tool !== undefined
+          ? ""
+          : it === service.variable
+          ? "service"
+          : it,
     );
   return digest(code).toHex().slice(0, 12);
 }
 
-/** Matches a tool's name in a file that {@linkcode plainCode} has shortened. */
-const TOOL_NAME = /(?<=\btool\(\{name:")[\w.-]+(?=")/;
+/** The source of what matches a tool's name in quotes, in shortened code. */
+const TOOL_NAME = String.raw`(?<=\btool\(\{name:)"[\w.-]+"`;
 
 /** Returns the name of the tool that a file declares. */
 export const toolNameIn = (text: string) =>
-  TOOL_NAME.exec(plainCode(text))?.[0];
+  new RegExp(TOOL_NAME).exec(shortened(text, { isBare: true }))?.[0]
+    .slice(1, -1);
 
 /** Returns the constant of the service that a file declares. */
 export const serviceNameIn = (text: string) =>
@@ -169,12 +176,20 @@ const TOKEN = new RegExp(
  * Returns code without what the options of a formatter change: spaces, quotes,
  * semicolons and last commas.
  */
-const plainCode = (text: string) => shortened(text, false);
+const plainCode = (text: string) => shortened(text, {});
 
 /** Returns plain code without comments, and without what is in texts. */
-const bareCode = (text: string) => shortened(text, true);
+const bareCode = (text: string) =>
+  shortened(text, { isBare: true, noTexts: true });
 
-function shortened(text: string, isBare: boolean): string {
+/**
+ * @param how `isBare`: without comments, and without what is in templates and
+ * regular expressions; `noTexts`: without what is in strings
+ */
+function shortened(
+  text: string,
+  { isBare = false, noTexts = false },
+): string {
   return text.replaceAll(
     TOKEN,
     (_, string, _quote, isKey, kept, comment, block, between) => {
@@ -185,7 +200,7 @@ function shortened(text: string, isBare: boolean): string {
             sign === '"' ? '\\"' : sign === "'" ? sign : it,
         );
         if (isKey && /^[A-Za-z_$][\w$]*$/.test(inside)) return inside;
-        return isBare ? '""' : `"${inside}"`;
+        return noTexts ? '""' : `"${inside}"`;
       }
       if (isBare && (kept ?? comment ?? block) !== undefined) {
         return kept === undefined ? "\n" : '""';

@@ -643,6 +643,37 @@ Deno.test("a server's title names no constant", async () => {
   }
 });
 
+Deno.test("a server's pattern names no tool", async () => {
+  await using trial = await Trial.start();
+  const pattern = '^[tool({name:"evil"a-z]*$';
+  const $ref = "#/$defs/both";
+  const listed = {
+    ...CREATE,
+    inputSchema: {
+      type: "object",
+      properties: { a: { $ref }, b: { $ref } },
+      $defs: {
+        both: {
+          type: "object",
+          properties: { c: { type: "string", pattern } },
+        },
+      },
+    },
+  };
+  const flags = parseFlags([URL, "--all"]);
+  for (const description of ["Creates.", "Makes."]) {
+    const tools = titled([{ ...listed, description }], "Tracker");
+    const code = await importTools(flags, { print() {} }, {
+      root: trial.root,
+      open: () => mcpSource(URL, END, tools, tools),
+    });
+    assert.equal(code, 0);
+    const file = await trial.read("tools/create_issue.ts");
+    assert.match(file, /^ {2}name: "create_issue",$/m);
+    assert.ok(file.includes(`description: "${description}"`));
+  }
+});
+
 Deno.test("the hints of tools are those that directories want", async () => {
   await using trial = await Trial.start();
   const operation = { responses: {} };
