@@ -115,13 +115,7 @@ export function fingerprintOf(
         "g",
       ),
       (it, name, tool) =>
-        name !== undefined
-          ? '""'
-          : tool !== undefined
-          ? ""
-          : it === service.variable
-          ? "service"
-          : it,
+        name ? '""' : tool ? "" : it === service.variable ? "service" : it,
     );
   return digest(code).toHex().slice(0, 12);
 }
@@ -131,7 +125,7 @@ const TOOL_NAME = String.raw`(?<=\btool\(\{name:)"[\w.-]+"`;
 
 /** Returns the name of the tool that a file declares. */
 export const toolNameIn = (text: string) =>
-  new RegExp(TOOL_NAME).exec(shortened(text, { isBare: true }))?.[0]
+  new RegExp(TOOL_NAME).exec(shortened(text, true, false))?.[0]
     .slice(1, -1);
 
 /** Returns the constant of the service that a file declares. */
@@ -176,20 +170,16 @@ const TOKEN = new RegExp(
  * Returns code without what the options of a formatter change: spaces, quotes,
  * semicolons and last commas.
  */
-const plainCode = (text: string) => shortened(text, {});
+const plainCode = (text: string) => shortened(text);
 
 /** Returns plain code without comments, and without what is in texts. */
-const bareCode = (text: string) =>
-  shortened(text, { isBare: true, noTexts: true });
+const bareCode = (text: string) => shortened(text, true);
 
 /**
- * @param how `isBare`: without comments, and without what is in templates and
- * regular expressions; `noTexts`: without what is in strings
+ * @param isBare without comments, templates and regular expressions
+ * @param noTexts without what is in strings
  */
-function shortened(
-  text: string,
-  { isBare = false, noTexts = false },
-): string {
+function shortened(text: string, isBare = false, noTexts = isBare): string {
   return text.replaceAll(
     TOKEN,
     (_, string, _quote, isKey, kept, comment, block, between) => {

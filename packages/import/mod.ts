@@ -13,6 +13,7 @@ import { Exit, Failure, usageFailure } from "../call/failure.ts";
 import { reserveProject } from "../create/files.ts";
 import { countText } from "../doctor/list_cost.ts";
 import { ImportError } from "./document.ts";
+import { GivenToken } from "./given_token.ts";
 import { withFullStop } from "./operations.ts";
 import {
   diffOf,
@@ -106,24 +107,26 @@ export interface ImportTerminal {
  */
 export async function importTools(
   flags: Flags,
-  terminal: ImportTerminal,
+  { print, ask }: ImportTerminal,
   { root = ".", open = openSource }: {
     root?: string;
     open?: typeof openSource;
   } = {},
 ): Promise<number> {
   const { token, "no-browser": hasPerson } = flags;
-  const opened = await open(flags.source, { token, hasPerson });
+  const given = new GivenToken(token);
+  const terminal = { ask, print: (text: string) => print(given.hide(text)) };
+  const opened = await given.opened(open(flags.source, { token, hasPerson }));
   const isReading = flags.check || flags.list;
   await using _reserved = isReading ? undefined : await reserveProject(root);
   const project = await ImportProject.open(root, flags.list);
   if (!isReading) await project.removeUnfinished();
-  const given = flags.url && givenAddress(flags.url, opened, terminal.print);
+  const address = flags.url && givenAddress(flags.url, opened, terminal.print);
   const before = flags.as === undefined
-    ? project.serviceOf(opened.name, given ?? opened.address, isReading)
+    ? project.serviceOf(opened.name, address ?? opened.address, isReading)
     : project.files.get(`${serviceName(flags.as)} service`);
   const name = before?.service ?? serviceName(flags.as ?? opened.name);
-  const url = given ?? before?.url;
+  const url = address ?? before?.url;
   const source = { ...opened, items: project.named(opened.items, name) };
   if (flags.list) {
     const items = itemsToChoose(source, flags.pick, url);
@@ -158,6 +161,7 @@ export async function importTools(
     );
   }
   const plan = await planOf(source, project, { name, url }, wanted, terminal);
+  given.check(plan.steps.map(({ file }) => file));
   for (const { id, path } of gone) {
     terminal.print(
       `${path}: ${id} is not in the document any more. Delete it, ` +

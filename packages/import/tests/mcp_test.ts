@@ -1,6 +1,7 @@
 /** Imports of the tools of another MCP server. */
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
+import { ImportError } from "../document.ts";
 import { importTools, parseFlags } from "../mod.ts";
 import { openSource } from "../open_source.ts";
 import { mcpSource } from "../mcp.ts";
@@ -672,6 +673,35 @@ Deno.test("a server's pattern names no tool", async () => {
     assert.match(file, /^ {2}name: "create_issue",$/m);
     assert.ok(file.includes(`description: "${description}"`));
   }
+});
+
+Deno.test("a token that the server repeats is written into no file, and printed nowhere", async () => {
+  await using trial = await Trial.start();
+  const token = "secret-token-0123456789";
+  const flags = parseFlags([URL, "--all", "--token", token]);
+  const said: string[] = [];
+  const print = (words: string) => said.push(words);
+  for (const text of [token, btoa(`a ${token}`)]) {
+    const listed = { ...CREATE, description: `Use ${text}.` };
+    const tools = titled([listed], "Tracker");
+    const open = () => mcpSource(URL, END, tools, tools);
+    await assert.rejects(
+      importTools(flags, { print }, { root: trial.root, open }),
+      /repeats your --token/,
+    );
+    await assert.rejects(
+      trial.read("tools/create_issue.ts"),
+      Deno.errors.NotFound,
+    );
+  }
+  await assert.rejects(
+    importTools(flags, { print }, {
+      root: trial.root,
+      open: () => Promise.reject(new ImportError(`bad token ${token}`)),
+    }),
+    /^ImportError: bad token \(hidden\)$/,
+  );
+  assert.ok(!said.join("\n").includes(token));
 });
 
 Deno.test("the hints of tools are those that directories want", async () => {
