@@ -12,15 +12,21 @@ const MAX_SCOPES = 50;
 const MAX_CHARACTERS = 200;
 
 /**
- * Parses the `scope` of a token response, separated by spaces or commas.
- * Undefined without `scope`: then all requested scopes were granted.
+ * Parses the `scope` of a token response, separated by spaces or commas; a
+ * token is taken for no scope. Undefined without `scope`: then all requested
+ * scopes were granted.
  */
 export function parseGrantedScopes(
-  text: string | undefined,
+  { scope: text, accessToken, refreshToken }: {
+    scope?: string;
+    accessToken?: string;
+    refreshToken?: string;
+  },
 ): string[] | undefined {
   if (text === undefined) return undefined;
   const scopes = text.split(/[\s,]+/).filter((scope) =>
-    scope.length <= MAX_CHARACTERS && SCOPE_TOKEN.test(scope)
+    scope.length <= MAX_CHARACTERS && SCOPE_TOKEN.test(scope) &&
+    ![accessToken, refreshToken].some((it) => it && scope.includes(it))
   );
   return [...new Set(scopes)].slice(0, MAX_SCOPES);
 }

@@ -235,7 +235,7 @@ export function accountAuthorization(
           issuer,
         }));
       const { idToken: _, ...kept } = tokens;
-      const { accessToken, scope } = kept;
+      const { accessToken } = kept;
       const key = JSON.stringify(kept);
       const checked = { key, confirmation: handle };
       if (isTokenTooLong(key)) {
@@ -252,7 +252,7 @@ export function accountAuthorization(
         const found = await ask(visit, findAccount);
         const told: CheckedKey = {
           ...checked,
-          given: parseGrantedScopes(scope),
+          given: parseGrantedScopes(kept),
           wider: at?.wider,
           signedInAt: URL.parse(at?.authorizationEndpoint ?? "")?.host,
           ...describeAccount(found, accessToken),

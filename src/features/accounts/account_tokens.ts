@@ -74,7 +74,7 @@ export function accountTokenStore(database: Database, vault: AccountVault) {
       return await leases.lease(found);
     },
     replace(leased: AccountTokens, tokens: string): Promise<boolean> {
-      const given = parseGrantedScopes(JSON.parse(tokens).scope);
+      const given = parseGrantedScopes(JSON.parse(tokens));
       return vault.replace(leased, tokens, given && { given });
     },
 

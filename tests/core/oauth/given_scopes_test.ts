@@ -46,15 +46,21 @@ for (const [asked, answer, left] of ANSWERS) {
   Deno.test(`scopesNotGiven() of ${asked} finds in ${JSON.stringify(answer)} that ${left || "none"} is not named`, () => {
     const unnamed = scopesNotGiven(
       asked.split(" "),
-      parseGrantedScopes(answer),
+      parseGrantedScopes({ scope: answer }),
     );
     assert.equal(unnamed.join(" "), left);
   });
 }
 
 Deno.test("parseGrantedScopes() keeps what may be a scope, each once, and not too many", () => {
-  assert.deepEqual(parseGrantedScopes('a "b" ü a'), ["a"]);
+  assert.deepEqual(parseGrantedScopes({ scope: 'a "b" ü a' }), ["a"]);
   const many = Array.from({ length: 99 }, (_, nth) => `s${nth}`);
-  assert.equal(parseGrantedScopes(many.join(" "))?.length, 50);
-  assert.deepEqual(parseGrantedScopes("x".repeat(201)), []);
+  assert.equal(parseGrantedScopes({ scope: many.join(" ") })?.length, 50);
+  assert.deepEqual(parseGrantedScopes({ scope: "x".repeat(201) }), []);
+});
+
+Deno.test("parseGrantedScopes() takes no token for a scope", () => {
+  const tokens = { accessToken: "at-1", refreshToken: "rt-1" };
+  const scope = "read at-1 x:rt-1";
+  assert.deepEqual(parseGrantedScopes({ ...tokens, scope }), ["read"]);
 });
