@@ -7,7 +7,7 @@
  * @module
  */
 import type * as z from "zod";
-import { isObject, type JsonObject } from "../core/json.ts";
+import { isObject, isPlainObject, type JsonObject } from "../core/json.ts";
 
 /** Checks that a value has type `T`. */
 // deno-lint-ignore no-explicit-any -- Functions and schemas have any type.
@@ -116,7 +116,7 @@ function inspectMembers(
     if (options[name] === undefined || Object.hasOwn(table, name)) continue;
     const near = nearest(name, table, options);
     // An instance of an author's class may have further members.
-    if (!near && !isPlain(options)) continue;
+    if (!near && !isPlainObject(options)) continue;
     const hint = near
       ? `is ${near} meant?`
       : `there is ${Object.keys(table).join(", ")}`;
@@ -159,11 +159,6 @@ function nearest(
 
 function isBeginning(short: string, long: string): boolean {
   return short.length > 3 && long.startsWith(short);
-}
-
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
 }
 
 /**
@@ -386,7 +381,7 @@ export function membersOf<T extends object>(
   definition: T,
 ): T {
   const made = { [MADE]: new Error() };
-  if (!isObject(definition) || isPlain(definition)) {
+  if (!isObject(definition) || isPlainObject(definition)) {
     return { ...made, ...definition };
   }
   const near = Object.keys(definition)

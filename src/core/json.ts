@@ -11,6 +11,13 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** True if a value is an object that is no instance of a class. */
+export function isPlainObject(value: unknown): value is JsonObject {
+  if (!isObject(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
 /** Returns the value at a path of own members; undefined if there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   for (const name of path) {

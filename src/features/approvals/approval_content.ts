@@ -13,7 +13,11 @@ import { within } from "../../core/clock.ts";
 import { fingerprintOfLong } from "../../core/crypto/crypto.ts";
 import type { CompiledTool } from "../../core/catalogue/compiled_tool.ts";
 import { toolEntry } from "../../core/catalogue/descriptions.ts";
-import { canonicalJson, isObject, type JsonObject } from "../../core/json.ts";
+import {
+  canonicalJson,
+  isPlainObject,
+  type JsonObject,
+} from "../../core/json.ts";
 import { LINKS_META } from "../../core/protocol/not_yet.ts";
 import { errorResult } from "../../core/protocol/results.ts";
 import type { OpenedServer } from "../../core/store/opened_server.ts";
@@ -83,19 +87,13 @@ export async function askAuthor<T>(
   });
 }
 
-const isPlain = (value: unknown): value is JsonObject => {
-  if (!isObject(value)) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-};
-
 /**
  * Copies JSON. Anything else that a schema may have made is not copied: a
  * call with it is not approved.
  */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
-  if (!isPlain(value)) return value;
+  if (!isPlainObject(value)) return value;
   const members = Object.entries(value);
   return Object.fromEntries(members.map(([name, it]) => [name, copyOf(it)]));
 }
@@ -171,7 +169,7 @@ export function checkJson(
   if (Array.isArray(value)) {
     return value.forEach((it, index) => checkJson(tool, it, `${at}[${index}]`));
   }
-  if (isPlain(value)) {
+  if (isPlainObject(value)) {
     for (const [name, member] of Object.entries(value)) {
       if (member !== undefined) checkJson(tool, member, `${at}.${name}`);
     }
