@@ -194,7 +194,7 @@ export async function parseOpenApi(
   return { root, ...address && { address }, parts: { left } };
 }
 
-/** The values of JSON, and mappings that others are merged into by `<<`. */
+/** The YAML schema of documents: the values of JSON, and merge keys (`<<`). */
 const YAML = yaml.JSON_SCHEMA.withTags(yaml.mergeTag);
 
 function parseText(text: string, source: string): JsonObject {

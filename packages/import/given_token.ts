@@ -15,8 +15,10 @@ export class GivenToken {
     if (token !== undefined) this.#keys.add(token);
   }
 
-  hide(text: string): string {
-    return this.#keys.hide(text);
+  /** Returns a terminal at which the token is not printed. */
+  hiddenAt<T extends { print(text: string): void }>(terminal: T): T {
+    const print = (text: string) => terminal.print(this.#keys.hide(text));
+    return { ...terminal, print };
   }
 
   /** Hides the token in the error of a source that could not be opened. */
@@ -25,13 +27,13 @@ export class GivenToken {
       return await opening;
     } catch (error) {
       if (!(error instanceof ImportError)) throw error;
-      throw new ImportError(this.hide(error.message));
+      throw new ImportError(this.#keys.hide(error.message));
     }
   }
 
   /** @throws {ImportError} if a file would hold the token */
   check(files: readonly { readonly text: string }[]): void {
-    if (files.every(({ text }) => this.hide(text) === text)) return;
+    if (files.every(({ text }) => this.#keys.hide(text) === text)) return;
     throw new ImportError(
       "The server repeats your --token, and a file would hold it: nothing was written.",
     );

@@ -107,16 +107,16 @@ export interface ImportTerminal {
  */
 export async function importTools(
   flags: Flags,
-  { print, ask }: ImportTerminal,
+  given: ImportTerminal,
   { root = ".", open = openSource }: {
     root?: string;
     open?: typeof openSource;
   } = {},
 ): Promise<number> {
   const { token, "no-browser": hasPerson } = flags;
-  const given = new GivenToken(token);
-  const terminal = { ask, print: (text: string) => print(given.hide(text)) };
-  const opened = await given.opened(open(flags.source, { token, hasPerson }));
+  const secret = new GivenToken(token);
+  const terminal = secret.hiddenAt(given);
+  const opened = await secret.opened(open(flags.source, { token, hasPerson }));
   const isReading = flags.check || flags.list;
   await using _reserved = isReading ? undefined : await reserveProject(root);
   const project = await ImportProject.open(root, flags.list);
@@ -161,7 +161,7 @@ export async function importTools(
     );
   }
   const plan = await planOf(source, project, { name, url }, wanted, terminal);
-  given.check(plan.steps.map(({ file }) => file));
+  secret.check(plan.steps.map(({ file }) => file));
   for (const { id, path } of gone) {
     terminal.print(
       `${path}: ${id} is not in the document any more. Delete it, ` +

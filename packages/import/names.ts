@@ -10,7 +10,7 @@ import { escaped } from "../../src/core/log/log_line.ts";
 
 const MAX_NAME = 64;
 
-/** The number of characters of a text of which a name is made. */
+/** The maximum number of characters that a name is made from. */
 const MAX_TEXT = 1000;
 
 /**

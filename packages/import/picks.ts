@@ -12,7 +12,7 @@ import type { ImportItem, ImportSource } from "./source.ts";
 /** The maximum number of items that are imported unless the author chooses. */
 export const MAX_UNCHOSEN_ITEMS = 40;
 
-/** Lists the names of an item at its source, of which a pattern has a part. */
+/** Lists an item's names at its source: only these match a pattern with `*`. */
 const ownNamesOf = ({ id, aliases }: ImportItem) => [id, ...aliases];
 
 /** Lists the names by which an item can be selected. */
@@ -20,7 +20,7 @@ const namesOf = (item: ImportItem) => [item.name, ...ownNamesOf(item)];
 
 /**
  * Finds the items that patterns match: an ID, a name at the source or of the
- * tool, or one that the source gives with `*`.
+ * tool; or, with `*`, an ID or a name at the source.
  *
  * @throws {Failure} for a pattern that matches no item
  */
@@ -35,7 +35,7 @@ export function findPicked<I extends ImportItem>(
       `^${pattern.split("*").map((it) => RegExp.escape(it)).join(".*")}$`,
       "i",
     );
-    // The import may have made the rest of a name of that of the service.
+    // The import may have added the service's name to that of a tool.
     const tried = isExact ? namesOf : ownNamesOf;
     const named = items.filter((item) =>
       (isExact || !item.isDeprecated) && tried(item).some((it) => form.test(it))

@@ -94,7 +94,7 @@ export class ReservedParameters {
     if (!isSent && !isKey && !isOther) return undefined;
     const what = `the ${isHeader ? "header" : "parameter"} ${shortLine(name)}`;
     const why = isKey ? "is a key" : "is not the model's";
-    // A service takes the token of `Authorization` for that of a parameter.
+    // A parameter `…token` without a scheme is the token in `Authorization`.
     const isTold = schemes === undefined
       ? /token$/i.test(name) && taken.some((it) => this.#tokens.has(it))
       : schemes.some((it) => taken.includes(it));

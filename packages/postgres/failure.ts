@@ -138,8 +138,8 @@ for (
 ) REASONS[alias] = REASONS.UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 
 /**
- * The reasons of failures that pgbouncer reports, by its words: its code is
- * 08P01 for all of them, or depends on its version.
+ * The failures that pgbouncer reports. They are told apart by their words,
+ * because the code is 08P01 for all of them, or depends on the version.
  */
 const POOLER_REASONS: readonly [RegExp, Reason][] = [
   [/server_login_retry/, {

@@ -182,7 +182,7 @@ Deno.test("a press just after another window has gone from above the page does n
   for (const path of ["", "/account"]) {
     if (path) await page.goto(origin + path);
     await page.clock.pauseAt(Date.now() + 60_000);
-    // Where no window is on a screen, closing one brings none to the front.
+    // A headless browser has no windows that come to the front.
     await page.evaluate(`dispatchEvent(new Event("focus"))`);
     const url = page.url();
     const buttons = page.locator("main button[type=submit]");

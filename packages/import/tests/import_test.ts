@@ -647,7 +647,7 @@ paths:
   assert.equal(code, 0);
   assert.match(await trial.read("services/tea.ts"), /header: "X-Key"/);
   assert.match(await trial.read("tools/list_a.ts"), /limit: z\.int\(\)/);
-  // What is not taken is named, without what may be a key.
+  // The output names what is left out, but not a query, which may be a key.
   assert.match(
     said,
     /^Note: Of the address, https:\/\/api\.example\.com\/v1 is used, without its query\.$/m,

@@ -58,8 +58,8 @@ export interface ResponseSending {
    */
   readonly completed?: Promise<unknown>;
   /**
-   * Adds to the caller's unread bytes; a negative number subtracts. May abandon
-   * other bodies.
+   * Adds to the caller's unread bytes; a negative number subtracts. If they are
+   * too many, older bodies are abandoned.
    */
   count(bytes: number, body: UnreadBody): void;
   /** True while the caller's unread bytes are within the limit. */

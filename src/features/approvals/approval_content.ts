@@ -71,8 +71,8 @@ export async function hasDefinition(
 }
 
 /**
- * Calls an author's function with a copy of the arguments, so that it cannot
- * change what runs. Waits for it, with a time limit.
+ * Calls an author's function, and waits for it, with a time limit. It gets a
+ * copy of the arguments, so that it cannot change those of the run.
  */
 export async function askAuthor<T>(
   tool: string,

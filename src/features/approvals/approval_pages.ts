@@ -128,16 +128,20 @@ export function approvalEndpoints(services: AccountPageServices) {
     ): Promise<OpenQuestion[]> {
       const approver = approverOf(session);
       const open = await approvals.listOpen(approver, MAX_WAITS + 1);
-      return await Promise.all(open.map(async (it) => ({
-        path: `/approve/${it.id}`,
-        client: askingClient(it, services),
-        tool: it.tool,
-        toolTitle: services.titleOf(it.tool),
-        message: approvalInWords(it),
-        person: it.subject === session.subject ? undefined : it.payload.caller,
-        createdAt: it.createdAt,
-        endsAt: it.state === "open" ? it.approval.closesAt : undefined,
-        isPaused: await isPaused(database, it),
+      return await Promise.all(open.map(async (approval) => ({
+        path: `/approve/${approval.id}`,
+        client: askingClient(approval, services),
+        tool: approval.tool,
+        toolTitle: services.titleOf(approval.tool),
+        message: approvalInWords(approval),
+        person: approval.subject === session.subject
+          ? undefined
+          : approval.payload.caller,
+        createdAt: approval.createdAt,
+        endsAt: approval.state === "open"
+          ? approval.approval.closesAt
+          : undefined,
+        isPaused: await isPaused(database, approval),
       })));
     },
 

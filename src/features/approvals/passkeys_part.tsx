@@ -104,10 +104,14 @@ function NoPasskeys({ baseUrl }: Pick<AccountPageServices, "baseUrl">) {
   return (
     <p class="note">
       Browsers make and use no passkeys here: the address of this page is a
-      number, and passkeys need a name like {named.hostname}.{" "}
-      {!isNear && "Ask the people who run this server for one."}
-      {isNear && `Start the server with BASE_URL=${named.origin}, then `}
-      {isNear && <a href={named.href}>make yours there.</a>}
+      number, and passkeys need a name like {named.hostname}. {isNear
+        ? (
+          <>
+            Start the server with BASE_URL={named.origin}, then{" "}
+            <a href={named.href}>make yours there.</a>
+          </>
+        )
+        : "Ask the people who run this server for one."}
     </p>
   );
 }

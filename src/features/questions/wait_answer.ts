@@ -253,12 +253,13 @@ function secondsKept(
  * end.
  */
 export async function isToBeTaken(
-  database: Pick<Database, "mayRepeat">,
+  database: Database,
   wait: Found<WaitRecord>,
+  mayRepeat = (it: { mark?: string }) => database.mayRepeat(it),
 ): Promise<boolean> {
   const { state, approval } = wait.value;
   return state !== "used" ||
-    approval?.endedAt === undefined && await database.mayRepeat(wait);
+    approval?.endedAt === undefined && await mayRepeat(wait);
 }
 
 /**
@@ -285,7 +286,7 @@ export function expireWait(
   { read, isUnused, writing }: {
     read?: Found<WaitRecord>;
     isUnused?(wait: Found<WaitRecord>): Promise<boolean>;
-    /** Makes more writes of the same commit. */
+    /** Makes writes for the commit that ends the wait. */
     writing?(wait: Found<WaitRecord>): Promise<Write>;
   } = {},
 ): Promise<boolean> {

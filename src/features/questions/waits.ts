@@ -304,18 +304,16 @@ export function waitStore(database: Database) {
 
     /**
      * Ends a person's waits, except those whose answer was used, such as by an
-     * approved run that has begun. Also keeps one whose use may have failed
-     * with status 503: the process of an operator's command has just begun, so
-     * it cannot tell, and must not stop here.
+     * approved run that has begun. A use that may have been answered with 503
+     * counts too: the process of an operator's command has just begun, so it
+     * cannot know, and has to go on.
      */
     async endAllOf(subject: string): Promise<void> {
-      const known = {
-        mayRepeat: (wait: { mark?: string }) => database.isGivenUp(wait),
-      };
       for (const read of await listed(subject)) {
         await expireWait(database, read.key, {
           read,
-          isUnused: (wait) => isToBeTaken(known, wait),
+          isUnused: (wait) =>
+            isToBeTaken(database, wait, (it) => database.isGivenUp(it)),
         });
       }
     },

@@ -15,7 +15,7 @@ import {
   RESERVED_BYTES,
 } from "./limits.ts";
 
-/** The maximum memory of the unread responses of all networks. */
+/** The maximum bytes of the unread responses of all networks together. */
 const SHARED_BYTES = MAX_BYTES - RESERVED_BYTES;
 
 /**
@@ -52,9 +52,7 @@ class UnreadBudget extends MemoryBudget {
   }
 
   /** @throws {HttpError} 429 if the caller has too much, 503 if all have */
-  override check(
-    caller: { readonly limitKey: LimitKey },
-  ): void {
+  override check(caller: { readonly limitKey: LimitKey }): void {
     this.checkCaller(caller);
     if (this.hasRoomForAll || this.#findRoom(caller.limitKey)) return;
     throw new HttpError(503, `Too many ${this.what} at a time`);
@@ -66,7 +64,7 @@ class UnreadBudget extends MemoryBudget {
       this.hasRoom(limitKey) && this.#findRoom(limitKey);
   }
 
-  /** Ends bodies until another may begin. False if what is left is too much. */
+  /** Ends bodies to make room for another. Returns false if there is too little. */
   #findRoom(limitKey: LimitKey): boolean {
     this.#makeRoom(limitKey);
     const factor = this.bound.countOf(limitKey) > 0 ? 1 : NEWCOMER_FACTOR;
